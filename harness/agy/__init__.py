@@ -1,0 +1,1 @@
+"""The Antigravity CLI as a process: found, started, watched, ended."""

@@ -1,0 +1,1 @@
+"""Pure decisions: values in, values out; no clock, environment, file or process."""

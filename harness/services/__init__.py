@@ -1,0 +1,1 @@
+"""One module a verb of the user; collaborators come in as arguments."""

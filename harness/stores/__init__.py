@@ -1,0 +1,1 @@
+"""Everything durable: the stores behind Protocols, and the files a person edits."""

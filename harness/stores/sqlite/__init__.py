@@ -1,0 +1,1 @@
+"""The local backend: one SQLite database in the home's state folder."""

@@ -1,0 +1,1 @@
+"""What users need to test their own jobs: a stand-in for the Antigravity CLI."""
