@@ -1,0 +1,74 @@
+"""The command line: where collaborators are chosen and the only place that prints."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+EXIT_INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run one command and end the process with its exit status."""
+    status = _guarded(list(sys.argv[1:] if arguments is None else arguments))
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _let_go_of_stdout()
+    sys.exit(status)
+
+
+def _guarded(arguments: list[str]) -> int:
+    """Run one command; whatever goes wrong becomes one line on stderr and an exit status."""
+    import click
+
+    from harness.cli.group import root
+    from harness.errors import HarnessError
+
+    try:
+        status = root.main(args=arguments, prog_name="harness", standalone_mode=False)
+    except HarnessError as error:
+        _fail(error)
+        return error.exit_status
+    except click.Abort:
+        return EXIT_INTERRUPTED
+    except click.ClickException as problem:
+        problem.show()
+        return problem.exit_code
+    except Exception as problem:  # the one border: a person gets a line, no traceback
+        if os.environ.get("HARNESS_DEBUG"):
+            raise
+        return _unexpected(problem)
+    return status if isinstance(status, int) else 0
+
+
+def _fail(error: Exception) -> None:
+    from harness.cli.render import fail
+
+    fail(error)
+
+
+def _unexpected(problem: Exception) -> int:
+    """Report what no error class covers: the machine's refusals by name, the rest as a fault."""
+    from harness.errors import EXIT_FAILED, HarnessError, HostProblem
+
+    error: HarnessError
+    if isinstance(problem, OSError):
+        where = f"{problem.filename}: " if problem.filename is not None else ""
+        error = HostProblem(f"{where}{problem.strerror or problem}")
+    else:
+        error = HarnessError(
+            f"internal error: {type(problem).__name__}: {problem}",
+            hint="run it again with HARNESS_DEBUG=1 for the whole story, and report it",
+        )
+    _fail(error)
+    return EXIT_FAILED
+
+
+def _let_go_of_stdout() -> None:
+    """Point stdout at nothing, so that the interpreter's own flush at the end stays silent."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -1,0 +1,1 @@
+"""One module a command; each exposes it as `command` and is imported when it is called."""

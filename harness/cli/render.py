@@ -1,0 +1,75 @@
+"""Everything that reaches a person: data on stdout, talk on stderr, nothing hidden in either.
+
+Text that others wrote is neutralised here, so that no command can forget it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+
+import click
+import msgspec
+
+from harness.core.text import display_width, escape_hidden, neutralise, one_line
+
+
+def emit(result: object, *, as_json: bool, text: str = "") -> None:
+    """Print a command's one result: as JSON, or as the text that was made from it.
+
+    Args:
+        result: dataclasses, mappings, sequences and plain values; times are aware.
+        as_json: print the result itself, in one line.
+        text: what a person reads; an empty one prints nothing.
+    """
+    if as_json:
+        _write(as_json_text(result))
+    elif text:
+        _write(neutralise(text))
+
+
+def fail(error: Exception) -> None:
+    """Print what the harness cannot do on stderr: a line per problem, and what to do about it."""
+    for line in str(error).splitlines() or [type(error).__name__]:
+        note(f"error: {one_line(line)}")
+    hint = getattr(error, "hint", "")
+    if hint:
+        note(f"hint: {one_line(hint)}")
+
+
+def note(text: str) -> None:
+    """Say something on stderr that is no part of the result."""
+    data = neutralise(text).encode(errors="backslashreplace") + b"\n"
+    click.echo(data, nl=False, err=True)
+
+
+def as_json_text(result: object) -> str:
+    """Return a result as one line of JSON that is safe to show in a terminal."""
+    plain = msgspec.to_builtins(result, enc_hook=str)
+    return escape_hidden(json.dumps(plain, ensure_ascii=False))
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return rows under headings, each cell one line, columns as wide as their widest cell."""
+    cells = [[one_line(cell) for cell in row] for row in (headings, *rows)]
+    widths = [max(display_width(row[column]) for row in cells) for column in range(len(headings))]
+    return "\n".join(
+        "  ".join(
+            cell + " " * (width - display_width(cell))
+            for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in cells
+    )
+
+
+def fields(pairs: Sequence[tuple[str, str]]) -> str:
+    """Return names and values, one pair a line, values beneath each other."""
+    width = max((display_width(name) for name, _ in pairs), default=0)
+    return "\n".join(f"{name:<{width}}  {one_line(value)}".rstrip() for name, value in pairs)
+
+
+def _write(text: str) -> None:
+    """Print to stdout as UTF-8 whatever the locale says; lone surrogates become escapes."""
+    sys.stdout.flush()
+    click.echo(text.encode(errors="backslashreplace") + b"\n", nl=False)

@@ -1,0 +1,115 @@
+"""Files that are whole or not there: durable writes, bounded reads, private folders."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from harness.errors import HostProblem
+from harness.stores.protocols import BeforeWrite, ignore_write
+
+PRIVATE_FOLDER = 0o700
+PRIVATE_FILE = 0o600
+
+
+def atomic_write(
+    path: Path,
+    data: bytes,
+    *,
+    mode: int = PRIVATE_FILE,
+    before_write: BeforeWrite = ignore_write,
+) -> None:
+    """Replace a file by new content that survives a power cut once this returns.
+
+    A crash at any moment leaves the old content or the new one. `before_write` is called with
+    `<name>:write` and `<name>:replace` before the two steps.
+
+    Raises:
+        HostProblem: the machine refused; the old content stands.
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        before_write(f"{path.name}:write")
+        _write_new(temporary, data, mode)
+        before_write(f"{path.name}:replace")
+        temporary.replace(path)
+        sync_folder(path.parent)
+    except OSError as problem:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise HostProblem(f"{path}: cannot be written: {reason_of(problem)}") from problem
+
+
+def read_bounded(path: Path, limit: int) -> bytes:
+    """Return the content of a regular file of at most `limit` bytes.
+
+    Links are followed; a pipe or device is refused without waiting on it.
+
+    Raises:
+        HostProblem: it is missing, unreadable, not a regular file or larger.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    except OSError as problem:
+        raise HostProblem(f"{path}: cannot be read: {reason_of(problem)}") from problem
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise HostProblem(f"{path}: expected a regular file, found something else")
+        try:
+            data = file.read(limit + 1)
+        except OSError as problem:
+            raise HostProblem(f"{path}: cannot be read: {reason_of(problem)}") from problem
+    if len(data) > limit:
+        raise HostProblem(f"{path}: expected at most {limit} bytes, found more")
+    return data
+
+
+def make_private_folder(path: Path) -> None:
+    """Make a folder that only this user may enter, with its parents; one that is there is kept.
+
+    A folder of this user that others may enter is closed to them.
+
+    Raises:
+        HostProblem: it cannot be made, is no folder, or belongs to somebody else.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            path.mkdir(mode=PRIVATE_FOLDER)
+            sync_folder(path.parent)
+        found = path.stat()
+        if not stat.S_ISDIR(found.st_mode):
+            raise HostProblem(f"{path}: expected a folder, found something else")
+        if found.st_uid != os.geteuid():
+            raise HostProblem(f"{path}: this folder belongs to another user")
+        if stat.S_IMODE(found.st_mode) != PRIVATE_FOLDER:
+            path.chmod(PRIVATE_FOLDER)
+    except OSError as problem:
+        raise HostProblem(f"{path}: cannot be made: {reason_of(problem)}") from problem
+
+
+def sync_folder(path: Path) -> None:
+    """Make the names in a folder durable. Raises `OSError`."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def reason_of(problem: OSError) -> str:
+    """Return the machine's own words for a failure, without number or path."""
+    return (problem.strerror or str(problem) or type(problem).__name__).lower()
+
+
+def _write_new(path: Path, data: bytes, mode: int) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+    descriptor = os.open(path, flags, mode)
+    with os.fdopen(descriptor, "wb") as file:
+        os.fchmod(descriptor, mode)
+        file.write(data)
+        file.flush()
+        os.fsync(descriptor)
