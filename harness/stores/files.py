@@ -91,6 +91,27 @@ def make_private_folder(path: Path) -> None:
         raise HostProblem(f"{path}: cannot be made: {reason_of(problem)}") from problem
 
 
+def real_path(path: Path) -> Path:
+    """Return an absolute path without links, whatever of it exists; loops are left as they are."""
+    return Path(os.path.realpath(path))
+
+
+def is_folder(path: Path) -> bool:
+    """Tell whether a folder stands at a path, links followed; False where nobody can tell."""
+    try:
+        return stat.S_ISDIR(path.stat().st_mode)
+    except OSError:
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """Tell whether a regular file stands at a path, links followed; False where nobody can tell."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return False
+
+
 def sync_folder(path: Path) -> None:
     """Make the names in a folder durable. Raises `OSError`."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

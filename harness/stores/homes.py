@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from collections.abc import Mapping
@@ -10,14 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.core.text import one_line
-from harness.errors import ConfigurationProblem, HomeNotFound, HostProblem
-from harness.stores.files import atomic_write, make_private_folder, read_bounded, sync_folder
+from harness.errors import HomeNotFound, HostProblem
+from harness.stores.files import (
+    atomic_write,
+    is_file,
+    is_folder,
+    make_private_folder,
+    real_path,
+    sync_folder,
+)
+from harness.stores.registry import default_home_folder, register, registered_homes
 from harness.stores.shipped import shipped_folder
 
 SETTINGS_NAME = "harness.toml"
-REGISTRY_LIMIT = 1024 * 1024
 SOCKET_PATH_LIMIT = 107
-_REGISTRY_NAME = "homes.json"
 _APPLICATION = "harness"
 
 SAMPLE_SETTINGS = """\
@@ -123,11 +128,8 @@ def find_home(explicit: str | None, *, environment: Mapping[str, str], start: Pa
     if named:
         return _named_home(named, "--home" if explicit else "HARNESS_HOME")
     passed_over = None
-    candidates = [
-        folder
-        for folder in (start.resolve(), *start.resolve().parents)
-        if (folder / SETTINGS_NAME).is_file()
-    ]
+    here = real_path(start)
+    candidates = [folder for folder in (here, *here.parents) if is_file(folder / SETTINGS_NAME)]
     if candidates:
         registered = registered_homes()
         for folder in candidates:
@@ -135,8 +137,8 @@ def find_home(explicit: str | None, *, environment: Mapping[str, str], start: Pa
                 return Home(root=folder)
         passed_over = candidates[0]
     default = default_home_folder()
-    if (default / SETTINGS_NAME).is_file():
-        return Home(root=default.resolve())
+    if is_file(default / SETTINGS_NAME):
+        return Home(root=real_path(default))
     if passed_over is not None:
         raise HomeNotFound(
             f"{passed_over / SETTINGS_NAME} is there, but this folder is no home of yours:"
@@ -149,65 +151,6 @@ def find_home(explicit: str | None, *, environment: Mapping[str, str], start: Pa
     )
 
 
-def default_home_folder() -> Path:
-    """Return the platform's configuration directory for this program; it may not exist."""
-    import platformdirs
-
-    return platformdirs.user_config_path(_APPLICATION)
-
-
-def registry_file() -> Path:
-    """Return the file that names the homes that this user trusts."""
-    return default_home_folder() / _REGISTRY_NAME
-
-
-def registered_homes() -> list[Path]:
-    """Return the homes that `init` or `home trust` registered, in that order.
-
-    Raises:
-        ConfigurationProblem: the registry cannot be read or others may write it.
-    """
-    path = registry_file()
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return []
-    except OSError as problem:
-        raise ConfigurationProblem(f"{path}: cannot be read: {problem.strerror}") from problem
-    if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise ConfigurationProblem(
-            f"{path}: expected a file that only you may write",
-            hint=f"look at it, then: chown {os.geteuid()} {path} && chmod 600 {path}",
-        )
-    try:
-        names = json.loads(read_bounded(path, REGISTRY_LIMIT))["homes"]
-        return [Path(os.fsdecode(name)) for name in names]
-    except HostProblem as problem:
-        raise ConfigurationProblem(str(problem)) from problem
-    except (ValueError, TypeError, KeyError, RecursionError) as problem:
-        raise ConfigurationProblem(
-            f'{path}: expected {{"homes": ["/absolute/path", …]}}',
-            hint="move it away and register your homes again: harness home trust DIR",
-        ) from problem
-
-
-def register(home: Home) -> bool:
-    """Trust a home from now on; returns False where it was registered already.
-
-    Raises:
-        ConfigurationProblem: the registry that is there cannot be used.
-        HostProblem: it cannot be written.
-    """
-    known = registered_homes()
-    if home.root in known:
-        return False
-    path = registry_file()
-    make_private_folder(path.parent)
-    names = [str(folder) for folder in (*known, home.root)]
-    atomic_write(path, json.dumps({"homes": names}, indent=1).encode() + b"\n")
-    return True
-
-
 def make_home(folder: Path) -> MadeHome:
     """Make a folder a home and register it; what is there already stays as it is.
 
@@ -217,12 +160,12 @@ def make_home(folder: Path) -> MadeHome:
     created: list[str] = []
     kept: list[str] = []
     try:
-        if not folder.is_dir():
+        if not is_folder(folder):
             folder.mkdir(parents=True)
             sync_folder(folder.parent)
-        home = Home(root=folder.resolve())
+        home = Home(root=real_path(folder))
         for part in (home.nightly, home.rules, home.state):
-            (kept if part.is_dir() else created).append(f"{part.name}/")
+            (kept if is_folder(part) else created).append(f"{part.name}/")
         for part in (home.nightly, home.rules):
             part.mkdir(exist_ok=True)
     except OSError as problem:
@@ -236,7 +179,7 @@ def make_home(folder: Path) -> MadeHome:
             continue
         atomic_write(home.root / name, data, mode=0o644)
         created.append(name)
-    register(home)
+    register(home.root)
     return MadeHome(home=home, created=tuple(created), kept=tuple(kept))
 
 
@@ -247,7 +190,7 @@ def trust_home(folder: Path) -> tuple[Home, bool]:
         HomeNotFound: the folder holds no harness.toml.
     """
     home = _named_home(str(folder), "home trust")
-    return home, register(home)
+    return home, register(home.root)
 
 
 def runtime_folder(environment: Mapping[str, str], *, room: int = 40) -> Path:
@@ -291,13 +234,12 @@ def _own_private_folder(path: Path) -> Path:
 
 
 def _named_home(name: str, told_by: str) -> Home:
-    folder = Path(name).expanduser()
     try:
-        root = folder.resolve()
-        there = (root / SETTINGS_NAME).is_file()
-    except (OSError, ValueError, RuntimeError) as problem:
+        folder = Path(name).expanduser()
+        root = real_path(folder)
+    except (ValueError, RuntimeError) as problem:
         raise HomeNotFound(f"{told_by}: {one_line(name)} cannot be a folder") from problem
-    if not there:
+    if not is_file(root / SETTINGS_NAME):
         raise HomeNotFound(
             f"{told_by}: {folder} is no home: it holds no {SETTINGS_NAME}",
             hint=f"make it one: harness init {folder}",
@@ -317,4 +259,4 @@ def _in_a_workspace(folder: Path, registered: list[Path]) -> bool:
 
 
 def _shipped_rules() -> list[Path]:
-    return sorted(path for path in shipped_folder("rules").iterdir() if path.is_file())
+    return sorted(path for path in shipped_folder("rules").iterdir() if is_file(path))

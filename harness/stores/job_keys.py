@@ -1,0 +1,245 @@
+"""The keys of a job: how each is written, and what of it can be used."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from harness.core.job import Isolate, parse_duration, parse_size
+from harness.core.tiers import Tier
+from harness.stores.files import is_folder, real_path
+from harness.stores.toml_files import Findings
+
+_LONGEST_S = 366 * 86400.0
+_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_AGENT_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+_FORBIDDEN_ENV = ("ANTIGRAVITY_", "HARNESS_", "DBUS_")
+_NUMBER_LENGTH = 32
+_OWNED_FLAGS = {
+    "p": "prompt",
+    "print": "prompt",
+    "prompt": "prompt",
+    "i": "prompt",
+    "prompt-interactive": "prompt",
+    "prompt_interactive": "prompt",
+    "add-dir": "workspace",
+    "add_dir": "workspace",
+    "print-timeout": "timeout",
+    "print_timeout": "timeout",
+    "model": "model",
+    "mode": "mode",
+    "gemini_dir": "gemini_dir",
+    "gemini-dir": "gemini_dir",
+    "output-format": "",
+    "output_format": "",
+    "input-format": "",
+    "input_format": "",
+    "log-file": "",
+    "log_file": "",
+    "conversation": "",
+    "continue": "",
+    "c": "",
+    "version": "",
+    "help": "",
+    "h": "",
+}
+"""Flags of the CLI that the harness sets itself → the key of the job that decides them."""
+
+
+class JobFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The keys of a job as they are written; None where a key is absent."""
+
+    prompt: str | None = None
+    prompt_file: str | None = None
+    batch: str | None = None
+    workspace: str | None = None
+    tiers: list[str] | None = None
+    schedule: str | None = None
+    window: str | None = None
+    max_delay: str | None = None
+    timeout: str | None = None
+    idle_timeout: str | None = None
+    exit_grace: str | None = None
+    memory: str | None = None
+    max_output: str | None = None
+    expected: str | None = None
+    produces: list[str] | None = None
+    guard: list[str] | None = None
+    model: str | None = None
+    mode: str | None = None
+    args: list[str] | None = None
+    gemini_dir: str | None = None
+    env: list[str] | None = None
+    expose: list[str] | None = None
+    isolate: str | None = None
+    agent_id: str | None = None
+    must_deny: list[str] | None = None
+    retries: int | None = None
+    budget: float | None = None
+    site: str | None = None
+    spool: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobValues:
+    """Reads single keys of a job; each mistake is a finding and gives a harmless value."""
+
+    raw: JobFile
+    findings: Findings
+
+    def text(self, key: str) -> str | None:
+        value: str | None = getattr(self.raw, key)
+        if value is not None and not value.strip():
+            self.findings.add(key, "expected some text, got nothing; leave the key out instead")
+        return value
+
+    def word(self, key: str) -> str | None:
+        """Return a value that becomes one argument of the CLI."""
+        value = self.text(key)
+        if value is not None and (value.startswith("-") or not value.isprintable()):
+            self.findings.expected(key, "a name that does not begin with -", value)
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        values: list[str] = getattr(self.raw, key) or []
+        for value in values:
+            if not value.strip() or "\0" in value:
+                self.findings.expected(key, "texts that are not empty", value)
+        return tuple(values)
+
+    def tiers(self) -> tuple[Tier, ...]:
+        if self.raw.tiers is None:
+            return (Tier.JOURNAL,)
+        choices = ", ".join(f'"{tier}"' for tier in Tier)
+        if not self.raw.tiers:
+            self.findings.expected("tiers", f"at least one of {choices}", self.raw.tiers)
+        for value in self.raw.tiers:
+            if value not in list(Tier):
+                self.findings.expected("tiers", f"some of {choices}", value)
+        return tuple(tier for tier in Tier if tier in self.raw.tiers)
+
+    def duration(self, key: str, default: float, *, at_least: float = 0.001) -> float:
+        text: str | None = getattr(self.raw, key)
+        if text is None:
+            return default
+        seconds = parse_duration(text) if len(text) <= _NUMBER_LENGTH else None
+        if seconds is None or not at_least <= seconds <= _LONGEST_S:
+            least = "positive " if at_least else ""
+            self.findings.expected(key, f'a {least}duration such as "45m" or "1h30m"', text)
+            return default
+        return seconds
+
+    def size(self, key: str, default: int | None) -> int | None:
+        text: str | None = getattr(self.raw, key)
+        if text is None:
+            return default
+        number = size_of(text)
+        if not number:
+            self.findings.expected(key, 'a positive size such as "512MiB" or "4G"', text)
+        return number or default
+
+    def workspace(self) -> Path:
+        text = self.raw.workspace
+        if text is None:
+            self.findings.add("workspace", 'missing: expected a folder, such as "~/sites/blog"')
+            return Path("/")
+        path = self._absolute("workspace", text)
+        if path is None:
+            return Path("/")
+        if not is_folder(path):
+            self.findings.add("workspace", f"expected a folder that is there, got {path}")
+        return real_path(path)
+
+    def paths(self, key: str) -> tuple[str, ...]:
+        value: str | list[str] | None = getattr(self.raw, key)
+        values = [value] if isinstance(value, str) else value or []
+        found = [self._absolute(key, text) for text in values]
+        return tuple(str(path) for path in found if path is not None)
+
+    def _absolute(self, key: str, text: str) -> Path | None:
+        try:
+            path = Path(text).expanduser()
+            if "\0" not in text and path.is_absolute():
+                return path
+        except RuntimeError:
+            pass  # ~name of nobody: said below
+        self.findings.expected(key, "an absolute path, or one that begins with ~/", text)
+        return None
+
+    def below(self, key: str, workspace: Path) -> tuple[str, ...]:
+        """Return paths relative to the workspace that stay in it, also through links."""
+        values: list[str] = getattr(self.raw, key) or []
+        for value in values:
+            written = PurePosixPath(value)
+            if not value or "\0" in value or written.is_absolute() or ".." in written.parts:
+                self.findings.expected(key, "a path relative to the workspace, without ..", value)
+            elif written.parts and not _stays_in(workspace, written):
+                self.findings.add(key, f"{value} leads out of the workspace through a link")
+        return tuple(values)
+
+    def arguments(self) -> tuple[str, ...]:
+        values = self.texts("args")
+        for position, value in enumerate(values):
+            if value == "--" or (position == 0 and not value.startswith("-")):
+                self.findings.expected("args", "flags of the CLI", value)
+                continue
+            flag = re.split(r"[= ]", value.lstrip("-"), maxsplit=1)[0].lower()
+            if value.startswith("-") and flag in _OWNED_FLAGS:
+                owner = _OWNED_FLAGS[flag]
+                remedy = f'use the key "{owner}"' if owner else "leave it out"
+                self.findings.add("args", f"the harness sets --{flag} itself; {remedy}")
+        return values
+
+    def environment(self) -> tuple[str, ...]:
+        values: list[str] = self.raw.env or []
+        for value in values:
+            if not _ENV_NAME.fullmatch(value):
+                self.findings.expected("env", "names of variables, without values", value)
+            elif value.startswith(_FORBIDDEN_ENV):
+                self.findings.add("env", f"{value} is never passed on to the CLI")
+        return tuple(values)
+
+    def isolate(self, default: Isolate) -> Isolate:
+        return isolate_of(self.raw.isolate, "isolate", default, self.findings)
+
+    def agent_id(self, name: str) -> str:
+        value = self.raw.agent_id
+        if value is not None and not _AGENT_ID.fullmatch(value):
+            self.findings.expected("agent_id", "1 to 128 of A-Z a-z 0-9 . _ -", value)
+        return value or name
+
+    def retries(self) -> int:
+        value = self.raw.retries or 0
+        if not 0 <= value <= 100:  # noqa: PLR2004 - more is a mistake of the hand
+            self.findings.expected("retries", "a whole number from 0 to 100", value)
+        return value
+
+    def budget(self) -> float | None:
+        value = self.raw.budget
+        if value is not None and not 0 < value < float("inf"):
+            self.findings.expected("budget", "a positive amount of money", value)
+        return value
+
+
+def _stays_in(workspace: Path, written: PurePosixPath) -> bool:
+    """Tell whether the folder of a path lies in the workspace; the path itself may be a link."""
+    return real_path((workspace / written).parent).is_relative_to(workspace)
+
+
+def isolate_of(text: str | None, key: str, default: Isolate, findings: Findings) -> Isolate:
+    """Return the choice of isolation; the default with a finding where it is none."""
+    if text is None:
+        return default
+    if text not in list(Isolate):
+        choices = ", ".join(f'"{choice}"' for choice in Isolate)
+        findings.expected(key, f"one of {choices}", text)
+        return default
+    return Isolate(text)
+
+
+def size_of(text: str) -> int | None:
+    """Return the bytes of a size; None where it is none or beyond every machine."""
+    return parse_size(text) if len(text) <= _NUMBER_LENGTH else None
