@@ -1,0 +1,287 @@
+"""All processes that came of a run, and how they are ended without hitting another.
+
+A run's tree is what descends from the CLI, what the harness adopted as the subreaper, what
+shares the CLI's session or group, what was once seen as one of these, and what carries the
+run's id in its environment. The harness, its ancestors and its earlier children are never
+of it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from harness.agy.ancestry import RUN_VARIABLE, ancestors
+from harness.agy.host import boot_id, born, is_row_of, row_of, same_boot
+from harness.agy.table import (
+    LINUX,
+    SAME_START_S,
+    ProcessRow,
+    holds_entry,
+    read_environment,
+    read_row,
+    read_table,
+)
+from harness.core.process import ProcessIdentity
+
+Pause = Callable[[float], None]
+"""Waits about so many seconds, or less, and may do useful work meanwhile."""
+
+POLITE_S = 3.0
+"""How long SIGINT, then SIGTERM, are given to work."""
+STRAGGLER_GRACE_S = 1.0
+"""How long what outlives the CLI may take to leave by itself."""
+SWEEP_LIMIT_S = 15.0
+"""How long killing goes on where new processes appear as fast as old ones are killed."""
+
+_POLL_S = 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swept:
+    """What had to be killed after the CLI itself was gone.
+
+    Attributes:
+        killed: how many distinct processes were killed.
+        left: how many were still there when the time for killing was over; 0 is the rule.
+    """
+
+    killed: int
+    left: int = 0
+
+
+class Tree:
+    """The processes of one run."""
+
+    def __init__(
+        self,
+        child: ProcessIdentity | None,
+        *,
+        run_id: str | None,
+        before: Iterable[tuple[int, float]] = (),
+        adopting: bool = False,
+    ) -> None:
+        """Describe a run's tree; nothing is looked up yet.
+
+        Args:
+            child: the CLI's process, leader of its own session; None where it is not known.
+            run_id: what `HARNESS_RUN_ID` is in the run's environment; None for no sweep.
+            before: keys of the harness's descendants from before the run, which are not of it.
+            adopting: the harness is the subreaper: its other descendants are the run's.
+        """
+        self._child = child
+        self._entry = None if run_id is None else f"{RUN_VARIABLE}={run_id}".encode()
+        self._before = frozenset(before)
+        self._adopting = adopting
+        self._own = os.getpid()
+        self._protected = {row.key for row in ancestors(self._own)}
+        self._seen: set[tuple[int, float]] = set()
+        self.reaped_cpu_s = 0.0
+
+    def members(self, *, sweep: bool = False) -> list[ProcessRow]:
+        """Return the living processes of the run.
+
+        Args:
+            sweep: also look for the run's id in the environment of every process, which
+                costs a read for each of them.
+        """
+        table = read_table()
+        if sweep and self._entry is not None:
+            marked = self._marked(table.values(), self._entry)
+        else:
+            marked = []
+        self._reap(table)
+        found: dict[int, ProcessRow] = {}
+        children: dict[int, list[ProcessRow]] = {}
+        for row in table.values():
+            children.setdefault(row.parent, []).append(row)
+        waiting = [row for row in table.values() if self._is_root(row, table)] + marked
+        while waiting:
+            row = waiting.pop()
+            if row.pid in found or row.key in self._protected or row.key in self._before:
+                continue
+            found[row.pid] = row
+            waiting += [
+                child
+                for child in children.get(row.pid, ())
+                if child.born >= row.born - SAME_START_S
+            ]
+        alive = [row for row in found.values() if not row.zombie]
+        self._seen = {row.key for row in alive}
+        return alive
+
+    def _is_root(self, row: ProcessRow, table: dict[int, ProcessRow]) -> bool:
+        if row.key in self._seen or (self._adopting and row.parent == self._own):
+            return True
+        # Session 0 is that of processes whose leader cannot be seen: nobody's in particular.
+        if self._child is None or self._child.pid not in (row.pid, row.session, row.group):
+            return False
+        if row.pid == self._child.pid:
+            return is_row_of(row, self._child)
+        # A number can be a session's again once the first session is empty: it is then
+        # another process's, whose start gives it away.
+        leader = table.get(self._child.pid)
+        if leader is not None and not is_row_of(leader, self._child):
+            return False
+        return row.born >= born(self._child) - SAME_START_S
+
+    def _marked(self, rows: Iterable[ProcessRow], entry: bytes) -> list[ProcessRow]:
+        return [
+            row
+            for row in rows
+            if row.key not in self._protected
+            and not row.zombie
+            and (block := read_environment(row.pid)) is not None
+            and holds_entry(block, entry)
+        ]
+
+    def _reap(self, table: dict[int, ProcessRow]) -> None:
+        """Wait for the dead that the harness adopted, each by its pid, never for any child."""
+        if not self._adopting:
+            return
+        for row in table.values():
+            if (
+                row.zombie
+                and row.parent == self._own
+                and row.pid != (self._child and self._child.pid)
+                and row.key not in self._before
+            ):
+                self.reaped_cpu_s += reap(row.pid)
+
+    def end(self, *, exited: Callable[[], bool], pause: Pause, polite_s: float = POLITE_S) -> Swept:
+        """End the CLI and then all that is left of its tree.
+
+        SIGINT to the CLI's group, then SIGTERM, then SIGKILL, each only where the one before
+        did not help; then `finish`. The CLI itself is not reaped here.
+        """
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if exited():
+                break
+            self._signal_group(number)
+            _wait(exited, polite_s, pause)
+        if not exited():
+            self._signal_group(signal.SIGKILL)
+            self._kill_child()
+            _wait(exited, polite_s, pause)
+        return self.finish(pause=pause)
+
+    def finish(self, *, pause: Pause, grace_s: float = STRAGGLER_GRACE_S) -> Swept:
+        """Kill what outlived the CLI, after a short grace to leave by itself."""
+        _wait(lambda: not self.members(sweep=True), grace_s, pause)
+        return self.kill(pause=pause)
+
+    def kill(self, *, pause: Pause, limit_s: float = SWEEP_LIMIT_S) -> Swept:
+        """Kill every process of the tree until none is left; no grace.
+
+        A process may have forked between the look and the kill, and the table is no atomic
+        picture, so that only two empty looks in a row count as none.
+        """
+        killed: set[tuple[int, float]] = set()
+        deadline = time.monotonic() + limit_s
+        empty_looks = 0
+        while True:
+            rows = self.members(sweep=True)
+            empty_looks = 0 if rows else empty_looks + 1
+            if empty_looks > 1 or time.monotonic() > deadline:
+                return Swept(killed=len(killed), left=len(rows))
+            fresh = {row.key for row in rows if kill_row(row)} - killed
+            killed |= fresh
+            if not fresh:
+                pause(_POLL_S / 10)
+
+    def _kill_child(self) -> None:
+        row = None if self._child is None else row_of(self._child)
+        if row is not None:
+            kill_row(row)
+
+    def _signal_group(self, number: signal.Signals) -> None:
+        # The CLI is not reaped yet, so that its pid, and with it the group's, is still its own.
+        if self._child is None:
+            return
+        try:
+            os.killpg(self._child.pid, number)
+        except (ProcessLookupError, PermissionError):
+            return
+
+
+def keys_below(pid: int) -> list[tuple[int, float]]:
+    """Return the keys of all present descendants of a process."""
+    children: dict[int, list[ProcessRow]] = {}
+    for row in read_table().values():
+        children.setdefault(row.parent, []).append(row)
+    keys: dict[int, tuple[int, float]] = {}
+    waiting = list(children.get(pid, ()))
+    while waiting:
+        row = waiting.pop()
+        if row.pid not in keys:
+            keys[row.pid] = row.key
+            waiting += children.get(row.pid, ())
+    return list(keys.values())
+
+
+def end_survivors(run_id: str | None, child: ProcessIdentity | None) -> int:
+    """End what is left of a run whose harness died, and return how many processes that were.
+
+    The CLI, where it still runs, counts. Of another boot nothing is left. What left the
+    CLI's session, lost its parents and scrubbed the run's id cannot be told from anybody
+    else's any more.
+    """
+    if child is not None and not same_boot(child.boot_id, boot_id()):
+        return 0
+    return Tree(child, run_id=run_id).kill(pause=time.sleep).killed
+
+
+def kill_row(row: ProcessRow) -> bool:
+    """Send SIGKILL to this very process; False where it was gone or may not be killed."""
+    try:
+        if not LINUX:
+            return _is_still(row) and _kill(row.pid)
+        handle = os.pidfd_open(row.pid)
+    except (ProcessLookupError, PermissionError):
+        return False
+    except OSError:
+        return _is_still(row) and _kill(row.pid)  # out of descriptors, or an old kernel
+    try:
+        # From here on the handle means one process; whether it is the right one is asked now.
+        if not _is_still(row):
+            return False
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def _is_still(row: ProcessRow) -> bool:
+    now = read_row(row.pid)
+    return now is not None and now.key == row.key and not now.zombie
+
+
+def _kill(pid: int) -> bool:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def reap(pid: int) -> float:
+    """Take a dead child's status off the kernel and return the processor time it used."""
+    try:
+        found, _, usage = os.wait4(pid, os.WNOHANG)
+    except ChildProcessError:
+        return 0.0
+    return usage.ru_utime + usage.ru_stime if found else 0.0
+
+
+def _wait(condition: Callable[[], bool], limit_s: float, pause: Pause) -> None:
+    deadline = time.monotonic() + limit_s
+    while not condition():
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return
+        pause(min(left, _POLL_S))
