@@ -24,7 +24,7 @@ from harness.errors import ConfigurationProblem, HostProblem, UnknownName
 from harness.stores.files import read_bounded, real_path
 from harness.stores.homes import Home
 from harness.stores.job_files import check_job, find_task
-from harness.stores.job_keys import JobFile, isolate_of, size_of
+from harness.stores.job_keys import WORDS, JobFile, isolate_of, size_of
 from harness.stores.shipped import shipped_folder
 from harness.stores.toml_files import (
     FILE_LIMIT,
@@ -145,12 +145,28 @@ def load_jobs(home: Home) -> list[JobSpec | JobProblem]:
     Raises:
         ConfigurationProblem: the settings or the rules, which every job needs, are wrong.
     """
-    settings, rules = load_home_settings(home), _rules_of(home)
+    problem, jobs = check_jobs(home)
+    if problem is not None:
+        raise problem
+    return jobs
+
+
+def check_jobs(home: Home) -> tuple[ConfigurationProblem | None, list[JobSpec | JobProblem]]:
+    """Read every job even where the settings or rules are wrong, and return what is.
+
+    The jobs' digests mean nothing where there is a problem.
+    """
+    settings, rules = HomeSettings(), list[tuple[str, bytes]]()
+    general = None
+    try:
+        settings, rules = load_home_settings(home), _rules_of(home)
+    except ConfigurationProblem as problem:
+        general = problem
     found: list[JobSpec | JobProblem] = []
     for name, path in _job_files(home):
         loaded = _read_job(home, name, path, settings, rules)
         found.append(loaded if isinstance(loaded, JobProblem) else loaded.spec)
-    return found
+    return general, found
 
 
 def load_gate_limits(home: Home) -> GateLimits:
@@ -213,7 +229,7 @@ def _read_job(
     text = read_text(path, findings)
     raw = None if text is None else parse_toml(text, findings)
     if text is not None and raw is not None:
-        job_file = decode_table(raw, JobFile, findings)
+        job_file = decode_table(raw, JobFile, findings, words=WORDS)
         task = find_task(job_file, nightly=home.nightly, findings=findings)
         spec = check_job(name, job_file, task=task, isolate=settings.isolate, findings=findings)
         if spec is not None:

@@ -49,6 +49,15 @@ _OWNED_FLAGS = {
 """Flags of the CLI that the harness sets itself → the key of the job that decides them."""
 
 
+DURATION = 'a duration such as "45m" or "1h30m"'
+SIZE = 'a size such as "512MiB" or "4G"'
+WORDS = {
+    **dict.fromkeys(("max_delay", "timeout", "idle_timeout", "exit_grace", "expected"), DURATION),
+    **dict.fromkeys(("memory", "max_output"), SIZE),
+}
+"""Key → what is expected there, where that says more than its type."""
+
+
 class JobFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The keys of a job as they are written; None where a key is absent."""
 
@@ -91,6 +100,7 @@ class JobValues:
     findings: Findings
 
     def text(self, key: str) -> str | None:
+        """Return a text as written; None where the key is absent."""
         value: str | None = getattr(self.raw, key)
         if value is not None and not value.strip():
             self.findings.add(key, "expected some text, got nothing; leave the key out instead")
@@ -104,6 +114,7 @@ class JobValues:
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
+        """Return a list of texts, none of them empty."""
         values: list[str] = getattr(self.raw, key) or []
         for value in values:
             if not value.strip() or "\0" in value:
@@ -111,6 +122,7 @@ class JobValues:
         return tuple(values)
 
     def tiers(self) -> tuple[Tier, ...]:
+        """Return the declared tiers, the smallest first."""
         if self.raw.tiers is None:
             return (Tier.JOURNAL,)
         choices = ", ".join(f'"{tier}"' for tier in Tier)
@@ -122,26 +134,35 @@ class JobValues:
         return tuple(tier for tier in Tier if tier in self.raw.tiers)
 
     def duration(self, key: str, default: float, *, at_least: float = 0.001) -> float:
+        """Return a duration in seconds.
+
+        Args:
+            key: the key of the job.
+            default: for a key that is absent or wrong.
+            at_least: the smallest value, in seconds; 0 lets the person switch it off.
+        """
         text: str | None = getattr(self.raw, key)
         if text is None:
             return default
         seconds = parse_duration(text) if len(text) <= _NUMBER_LENGTH else None
         if seconds is None or not at_least <= seconds <= _LONGEST_S:
-            least = "positive " if at_least else ""
-            self.findings.expected(key, f'a {least}duration such as "45m" or "1h30m"', text)
+            above = ", more than nothing" if at_least else ""
+            self.findings.expected(key, DURATION + above, text)
             return default
         return seconds
 
     def size(self, key: str, default: int | None) -> int | None:
+        """Return a size in bytes."""
         text: str | None = getattr(self.raw, key)
         if text is None:
             return default
         number = size_of(text)
         if not number:
-            self.findings.expected(key, 'a positive size such as "512MiB" or "4G"', text)
+            self.findings.expected(key, f"{SIZE}, more than nothing", text)
         return number or default
 
     def workspace(self) -> Path:
+        """Return the workspace, absolute and without links; `/` where it cannot be used."""
         text = self.raw.workspace
         if text is None:
             self.findings.add("workspace", 'missing: expected a folder, such as "~/sites/blog"')
@@ -154,6 +175,7 @@ class JobValues:
         return real_path(path)
 
     def paths(self, key: str) -> tuple[str, ...]:
+        """Return absolute paths, `~` resolved."""
         value: str | list[str] | None = getattr(self.raw, key)
         values = [value] if isinstance(value, str) else value or []
         found = [self._absolute(key, text) for text in values]
@@ -181,19 +203,22 @@ class JobValues:
         return tuple(values)
 
     def arguments(self) -> tuple[str, ...]:
+        """Return the additional flags of the CLI; those that the harness sets are refused."""
         values = self.texts("args")
         for position, value in enumerate(values):
             if value == "--" or (position == 0 and not value.startswith("-")):
                 self.findings.expected("args", "flags of the CLI", value)
                 continue
-            flag = re.split(r"[= ]", value.lstrip("-"), maxsplit=1)[0].lower()
+            written = re.split(r"[= ]", value, maxsplit=1)[0]
+            flag = written.lstrip("-").lower()
             if value.startswith("-") and flag in _OWNED_FLAGS:
                 owner = _OWNED_FLAGS[flag]
                 remedy = f'use the key "{owner}"' if owner else "leave it out"
-                self.findings.add("args", f"the harness sets --{flag} itself; {remedy}")
+                self.findings.add("args", f"the harness itself sets {written}; {remedy}")
         return values
 
     def environment(self) -> tuple[str, ...]:
+        """Return the names of variables to pass on."""
         values: list[str] = self.raw.env or []
         for value in values:
             if not _ENV_NAME.fullmatch(value):
@@ -203,21 +228,25 @@ class JobValues:
         return tuple(values)
 
     def isolate(self, default: Isolate) -> Isolate:
+        """Return the choice of isolation."""
         return isolate_of(self.raw.isolate, "isolate", default, self.findings)
 
     def agent_id(self, name: str) -> str:
+        """Return the namespace in the journal; by default the name of the job."""
         value = self.raw.agent_id
         if value is not None and not _AGENT_ID.fullmatch(value):
             self.findings.expected("agent_id", "1 to 128 of A-Z a-z 0-9 . _ -", value)
         return value or name
 
     def retries(self) -> int:
+        """Return how often a transient failure is tried again."""
         value = self.raw.retries or 0
         if not 0 <= value <= 100:  # noqa: PLR2004 - more is a mistake of the hand
             self.findings.expected("retries", "a whole number from 0 to 100", value)
         return value
 
     def budget(self) -> float | None:
+        """Return the most that the job may cost."""
         value = self.raw.budget
         if value is not None and not 0 < value < float("inf"):
             self.findings.expected("budget", "a positive amount of money", value)

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import UnionType
+from types import MappingProxyType, UnionType
 from typing import TypeVar, Union, get_args, get_origin
 
 import msgspec
@@ -106,12 +106,23 @@ def parse_toml(text: str, findings: Findings) -> dict[str, object] | None:
 
 
 def decode_table(
-    raw: Mapping[str, object], kind: type[_Table], findings: Findings, *, prefix: str = ""
+    raw: Mapping[str, object],
+    kind: type[_Table],
+    findings: Findings,
+    *,
+    prefix: str = "",
+    words: Mapping[str, str] = MappingProxyType({}),
 ) -> _Table:
     """Return a table as its Struct, with a finding for each unknown key and wrong type.
 
-    What is wrong is left at its default, so that the rest can still be checked; all fields of
-    `kind` therefore have defaults.
+    What is wrong is left at its default, so that the rest can still be checked.
+
+    Args:
+        raw: the table as TOML gives it.
+        kind: the Struct; all of its fields have defaults.
+        findings: takes the mistakes.
+        prefix: stands before each key in a finding.
+        words: key → what is expected there, where that says more than the type.
     """
     known = {entry.name: entry.type for entry in msgspec.structs.fields(kind)}
     good: dict[str, object] = {}
@@ -122,7 +133,7 @@ def decode_table(
         try:
             good[key] = msgspec.convert(value, known[key])
         except msgspec.ValidationError:
-            findings.expected(prefix + key, _words(known[key]), value)
+            findings.expected(prefix + key, words.get(key) or _words(known[key]), value)
     return msgspec.convert(good, kind)
 
 

@@ -1,0 +1,193 @@
+"""`harness jobs`: list, show, check and accept jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import fields as fields_of
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.cli.context import Options, actor, common_options, open_home, open_state
+from harness.cli.render import emit, fields, note, table
+from harness.errors import EXIT_USAGE
+
+if TYPE_CHECKING:
+    from harness.core.job import JobSpec
+    from harness.services.acceptance import Acceptance, Standing
+    from harness.stores.configuration import JobProblem
+    from harness.stores.homes import Home
+    from harness.stores.toml_files import Problem
+
+
+@click.group()
+def command() -> None:
+    """List, show, check and accept jobs."""
+
+
+@command.command("list")
+@common_options
+def list_jobs(options: Options) -> None:
+    """List every job, the broken ones with what is wrong."""
+    from harness.core.job import JobSpec
+    from harness.stores.configuration import load_jobs
+
+    home = open_home(options)
+    jobs = load_jobs(home)
+    standings = _standings(home, [job for job in jobs if isinstance(job, JobSpec)])
+    result = [_entry(job, standings) for job in jobs]
+    columns = ("name", "tiers", "schedule", "workspace", "standing", "problem")
+    rows = [[_cell(entry[column]) for column in columns] for entry in result]
+    text = table([column.upper() for column in columns], rows) if rows else _no_jobs(home)
+    emit(result, as_json=options.as_json, text=text)
+
+
+@command.command()
+@click.argument("job")
+@common_options
+def show(options: Options, job: str) -> None:
+    """Show a job with every default filled in."""
+    from harness.stores.configuration import load_job
+
+    home = open_home(options)
+    spec = load_job(home, job)
+    standing = _standings(home, [spec])[spec.name]
+    result = {field.name: getattr(spec, field.name) for field in fields_of(spec)}
+    result["standing"] = standing
+    pairs = [(name, _cell(value)) for name, value in result.items() if name != "prompt"]
+    text = fields(pairs)
+    if spec.prompt is not None:
+        text += f"\n\n{spec.prompt.rstrip()}"
+    emit(result, as_json=options.as_json, text=text)
+
+
+@command.command()
+@common_options
+def check(options: Options) -> int:
+    """Name every mistake of every job, of the settings and of the rules; exit 2 if there is one."""
+    from harness.core.job import JobSpec
+
+    home = open_home(options)
+    general, jobs = _read_all(home)
+    problems = [problem for job in jobs if not isinstance(job, JobSpec) for problem in job.problems]
+    specs = [job for job in jobs if isinstance(job, JobSpec)]
+    lines = [*general, *(problem.line for problem in problems)]
+    result = {
+        "ok": not lines,
+        "jobs": [
+            {
+                "name": job.name,
+                "ok": isinstance(job, JobSpec),
+                "problems": [] if isinstance(job, JobSpec) else _as_results(job.problems),
+            }
+            for job in jobs
+        ],
+        "problems": lines,
+    }
+    summary = f"jobs checked: {len(jobs)}; mistakes: {len(lines)}"
+    emit(result, as_json=options.as_json, text="\n".join([*lines, summary]))
+    waiting = [name for name, standing in _standings(home, specs).items() if standing != "accepted"]
+    if waiting:
+        note(f"hint: not accepted for unattended runs: {', '.join(waiting)}")
+        note(f"hint: read it, then: harness jobs accept {waiting[0]}")
+    return EXIT_USAGE if lines else 0
+
+
+@command.command()
+@click.argument("job")
+@common_options
+def accept(options: Options, job: str) -> None:
+    """Accept a job as it is now: it may run unattended until something of it changes."""
+    from harness.services.acceptance import accept as record
+    from harness.stores.configuration import read_job
+
+    home = open_home(options)
+    loaded = read_job(home, job)
+    with open_state(home) as state:
+        accepted = record(home, state, loaded, actor=actor())
+    emit(accepted, as_json=options.as_json, text=_acceptance_text(accepted))
+
+
+def _read_all(home: Home) -> tuple[list[str], Sequence[JobSpec | JobProblem]]:
+    """Return the mistakes outside the jobs, and the jobs, checked even where there are some."""
+    from harness.errors import ConfigurationProblem
+    from harness.stores.configuration import check_jobs, load_gate_limits
+
+    settings_problem, jobs = check_jobs(home)
+    lines = [] if settings_problem is None else str(settings_problem).splitlines()
+    try:
+        load_gate_limits(home)
+    except ConfigurationProblem as problem:
+        lines += str(problem).splitlines()
+    return lines, jobs
+
+
+def _standings(home: Home, jobs: Sequence[JobSpec]) -> dict[str, Standing]:
+    """Return how each job stands; a home that never ran anything is not given a database."""
+    from harness.services.acceptance import standing_of
+
+    with ExitStack() as stack:
+        state = None
+        if jobs and home.database.exists():
+            state = stack.enter_context(open_state(home))
+        return {job.name: standing_of(state, job) for job in jobs}
+
+
+def _entry(job: JobSpec | JobProblem, standings: dict[str, Standing]) -> dict[str, object]:
+    from harness.core.job import JobSpec
+
+    if isinstance(job, JobSpec):
+        standing = standings[job.name]
+        return {
+            "name": job.name,
+            "tiers": job.tiers,
+            "schedule": job.schedule,
+            "workspace": job.workspace,
+            "accepted": standing == "accepted",
+            "standing": standing,
+            "problem": None,
+        }
+    return {
+        "name": job.name,
+        "tiers": (),
+        "schedule": None,
+        "workspace": None,
+        "accepted": False,
+        "standing": None,
+        "problem": "; ".join(problem.line for problem in job.problems),
+    }
+
+
+def _acceptance_text(accepted: Acceptance) -> str:
+    lines = list(accepted.changes)
+    if not lines and accepted.before == "changed":
+        lines.append("the job's file is the same; its prompt, script, rules or settings changed")
+    lines.append(f"{accepted.job} may run unattended until it changes ({accepted.digest[:12]})")
+    return "\n".join(lines)
+
+
+def _as_results(problems: Sequence[Problem]) -> list[dict[str, str]]:
+    return [
+        {"file": problem.file, "key": problem.key, "message": problem.message}
+        for problem in problems
+    ]
+
+
+def _no_jobs(home: Home) -> str:
+    return f"no jobs yet: put one into {home.nightly}"
+
+
+def _cell(value: object) -> str:
+    """Return a value of a job as a person writes it."""
+    match value:
+        case None:
+            return "-"
+        case tuple() | list():
+            return ", ".join(str(entry) for entry in value) or "-"
+        case float():
+            return f"{value:g}"
+        case bool():
+            return "yes" if value else "no"
+        case _:
+            return str(value)
