@@ -37,8 +37,10 @@ Event = MutableMapping[str, Any]
 Processor = Callable[[Any, str, Event], Event]
 
 
-def configure(log_format: str | None, environment: Mapping[str, str] = os.environ) -> None:
-    """Set logging up for this process.
+def configure_logs(log_format: str | None, environment: Mapping[str, str] = os.environ) -> Any:
+    """Set logging up for this process and return the logger.
+
+    Events are dotted past-tense names such as `run.finished`, with facts as keywords.
 
     Args:
         log_format: `json` or `text`; None for JSON under systemd and text elsewhere.
@@ -64,10 +66,6 @@ def configure(log_format: str | None, environment: Mapping[str, str] = os.enviro
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
         cache_logger_on_first_use=False,
     )
-
-
-def get_logger() -> Any:
-    """Return the logger; events are dotted past-tense names such as `run.finished`."""
     return structlog.get_logger()
 
 

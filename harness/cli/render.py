@@ -5,14 +5,21 @@ Text that others wrote is neutralised here, so that no command can forget it.
 
 from __future__ import annotations
 
+import codecs
 import json
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 import msgspec
 
 from harness.core.text import display_width, escape_hidden, neutralise, one_line
+from harness.errors import HostProblem
+
+JSON_FILE_LIMIT = 1024 * 1024
+_CHUNK = 64 * 1024
 
 
 def emit(result: object, *, as_json: bool, text: str = "") -> None:
@@ -42,6 +49,33 @@ def note(text: str) -> None:
     """Say something on stderr that is no part of the result."""
     data = neutralise(text).encode(errors="backslashreplace") + b"\n"
     click.echo(data, nl=False, err=True)
+
+
+def pass_through(path: Path, *, as_json: bool) -> None:
+    """Print a file that a process wrote: byte for byte into a pipe, made visible on a terminal.
+
+    As JSON it is one object with the file's size and at most `JSON_FILE_LIMIT` bytes of it.
+
+    Raises:
+        HostProblem: the file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            if as_json:
+                size = os.fstat(file.fileno()).st_size
+                text = file.read(JSON_FILE_LIMIT).decode(errors="backslashreplace")
+                emit({"path": str(path), "bytes": size, "text": text}, as_json=True)
+                return
+            shows_escapes = sys.stdout.isatty()
+            decoder = codecs.getincrementaldecoder("utf-8")(errors="backslashreplace")
+            while chunk := file.read(_CHUNK):
+                if shows_escapes:
+                    chunk = neutralise(decoder.decode(chunk)).encode()
+                click.echo(chunk, nl=False)
+    except FileNotFoundError as problem:
+        raise HostProblem(f"{path}: this file was never written, or has been cleared away") from (
+            problem
+        )
 
 
 def as_json_text(result: object) -> str:
