@@ -18,7 +18,10 @@ from harness.core.model import Outcome, RunRecord
 from harness.core.tiers import CanonicalValue, JournalEntry, Proposal, ProposalState
 
 BeforeWrite = Callable[[str], None]
-"""Called with a short name right before each durable write; a crash test ends the process in it."""
+"""Called with a short name right before each statement that writes and right before each commit.
+
+A crash test ends the process in it; one that raises takes the whole transaction back.
+"""
 
 
 def ignore_write(name: str) -> None:
@@ -99,11 +102,18 @@ class Runs(Protocol):
     """The runs: claimed before the spawn, closed once, never changed afterwards."""
 
     def claim(self, request: ClaimRequest) -> Claimed | Busy:
-        """Open a run, unless an open one shares its job, workspace or a guarded path."""
+        """Open a run, unless an open one shares its job, workspace or a guarded path.
+
+        Folders are shared where one is, or holds, the other; a guarded path inside the other's
+        workspace counts. Paths are compared as text: give them absolute, with links resolved.
+        """
         ...
 
     def record_child(self, run_id: str, child: Owner) -> None:
-        """Note the CLI's process, so that a later start can end it."""
+        """Note the CLI's process, so that a later start can end it; a later one replaces it.
+
+        Raises `StoreProblem` where the run is not open.
+        """
         ...
 
     def close(self, record: RunRecord) -> RunRecord:
@@ -111,13 +121,13 @@ class Runs(Protocol):
 
         Held runs release their proposals (`pending`), supersede older open ones of the same
         job and key, and every quarantined one of the job; every other outcome quarantines them.
-        Returns the record with `pending` and `quarantined` filled in. Raises `StoreProblem`
-        where the run is not open.
+        Returns the record as stored, with `pending` and `quarantined` filled in; a lone surrogate
+        in a text is stored as `?`. Raises `StoreProblem` where the run is not open.
         """
         ...
 
     def record_refused(self, record: RunRecord) -> None:
-        """Store a run that never started."""
+        """Store a run that never started; raises `StoreProblem` for any other outcome."""
         ...
 
     def get(self, run_id: str) -> RunRecord | None:
@@ -131,7 +141,7 @@ class Runs(Protocol):
     def recent(
         self, *, job: str | None = None, outcome: Outcome | None = None, limit: int = 20
     ) -> list[RunRecord]:
-        """Return closed runs, newest first."""
+        """Return closed runs, newest first: by their end; those of one job by their start."""
         ...
 
     def ended_since(self, since: datetime) -> list[RunRecord]:
@@ -147,7 +157,11 @@ class Runs(Protocol):
         ...
 
     def acknowledge(self, run_id: str, *, reason: str, actor: str) -> Acknowledgement:
-        """Take note of a bypass, so that the job may propose again; again is no harm."""
+        """Take note of a bypass, so that the job may propose again; the first word stands.
+
+        Raises `UnknownName` where there is no such closed run, `UsageProblem` where it was no
+        bypass.
+        """
         ...
 
     def unacknowledged_bypasses(self) -> list[RunRecord]:
@@ -180,8 +194,9 @@ class Proposals(Protocol):
     def propose(self, new: NewProposal) -> Proposal:
         """Queue a write against the key's version now.
 
-        Same key and value of one run is one proposal; another value supersedes it. A write
-        without a run is `pending` at once.
+        Same key and value of one run is one proposal; another value supersedes it, and the first
+        value again brings the first proposal back. A write without a run is `pending` at once.
+        Raises `GateRefused` for a run that is not open, and for a bad key or value.
         """
         ...
 
@@ -206,19 +221,25 @@ class Proposals(Protocol):
     ) -> Proposal | Refusal:
         """Move an open, unexpired proposal to `applying` by compare-and-swap.
 
-        Refuses `proposed` ones, quarantined ones unless asked for, and a digest other than
-        the one that was shown.
+        Refuses `proposed` ones, quarantined ones unless asked for, a digest other than the one
+        that was shown, and a value that was altered in the store. Exactly at `expires_at` it has
+        expired.
         """
         ...
 
     def finish_apply(
         self, proposal_id: str, *, state: ProposalState, version: int | None, actor: str
     ) -> Proposal:
-        """Move `applying` to `approved`, `conflict`, or back to `pending` after a crash."""
+        """Move `applying` to `approved`, `conflict`, or back to `pending` after a crash.
+
+        Back means where it waited: a proposal that was never released is `quarantined` again,
+        and one whose place a later one has taken is `superseded`. The same end again is no harm;
+        anything else raises `StoreProblem`.
+        """
         ...
 
     def reject(self, proposal_id: str, *, reason: str, actor: str) -> Proposal | Refusal:
-        """Decide against an open proposal."""
+        """Decide against an open, unexpired proposal, `proposed` ones included."""
         ...
 
     def sweep(self) -> list[Proposal]:
@@ -265,7 +286,11 @@ class Canonical(Protocol):
         actor: str,
         run_id: str | None,
     ) -> Applied | Conflict:
-        """Write the next version if the key still has the expected one; once per operation."""
+        """Write the next version if the key still has the expected one; once per operation.
+
+        An operation key that has written something else raises `StoreProblem`, a bad key or
+        value `GateRefused`.
+        """
         ...
 
     def operation(self, operation_key: str) -> Applied | None:
@@ -277,7 +302,7 @@ class Canonical(Protocol):
         ...
 
     def approved_since(self, event_id: int) -> list[ApprovedChange]:
-        """Return the writes that the audit trail records after an event."""
+        """Return the writes that the audit trail records after an event, and that really stand."""
         ...
 
 
@@ -287,7 +312,7 @@ class Journal(Protocol):
     def append(
         self, *, agent_id: str, scope: str, entry: str, decision: str | None, run_id: str | None
     ) -> JournalEntry:
-        """Store one entry; gone after `JOURNAL_LIFETIME`."""
+        """Store one entry; gone after `JOURNAL_LIFETIME`. Raises `GateRefused` beyond its bounds."""
         ...
 
     def listed(
@@ -341,7 +366,7 @@ class Events(Protocol):
         ...
 
     def verify(self, *, after: int = 0) -> str | None:
-        """Return what is wrong with the chain from a link on, or None."""
+        """Return what is wrong with the chain after the trusted link `after`, or None."""
         ...
 
 
@@ -400,7 +425,10 @@ class State(Protocol):
         ...
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Join several writes into one commit; nests."""
+        """Join several writes into one commit; nests.
+
+        An inner one that fails takes back its own writes only; the outer one may go on.
+        """
         ...
 
     def check(self) -> list[str]:
