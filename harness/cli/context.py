@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from harness.stores.homes import Home
-    from harness.stores.protocols import State
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -93,23 +91,6 @@ def open_home(options: Options) -> Home:
     from harness.stores.homes import find_home
 
     return find_home(options.home, environment=os.environ, start=Path.cwd())
-
-
-@contextmanager
-def open_state(home: Home, clock: Callable[[], datetime] | None = None) -> Iterator[State]:
-    """Open the home's stores for one command and give them back at its end.
-
-    Raises:
-        StoreProblem: the database cannot be used.
-    """
-    from harness.stores.sqlite import open_state as open_sqlite
-
-    home.prepare_state()
-    state = open_sqlite(home.database, clock=clock or utc_now)
-    try:
-        yield state
-    finally:
-        state.close()
 
 
 def utc_now() -> datetime:

@@ -116,9 +116,8 @@ def _may_vary(base: str) -> bool:
 
 def _between_emoji(text: str, index: int) -> bool:
     """Tell whether a joiner stands inside an emoji sequence, the only place where it may."""
-    before = text[:index].rstrip("\ufe0f")[-1:]
-    after = text[index + 1 : index + 2]
-    return _is_pictograph(before) and _is_pictograph(after)
+    before = text[max(index - 2, 0) : index].rstrip("\ufe0f")[-1:]
+    return _is_pictograph(before) and _is_pictograph(text[index + 1 : index + 2])
 
 
 def _is_pictograph(character: str) -> bool:

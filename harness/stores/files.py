@@ -13,6 +13,7 @@ from harness.stores.protocols import BeforeWrite, ignore_write
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
+_CHUNK = 1024 * 1024
 
 
 def atomic_write(
@@ -53,15 +54,15 @@ def read_bounded(path: Path, limit: int) -> bytes:
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-    except OSError as problem:
-        raise HostProblem(f"{path}: cannot be read: {reason_of(problem)}") from problem
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise HostProblem(f"{path}: expected a regular file, found something else")
         try:
-            data = file.read(limit + 1)
-        except OSError as problem:
-            raise HostProblem(f"{path}: cannot be read: {reason_of(problem)}") from problem
+            regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+            data = _read_up_to(descriptor, limit + 1) if regular else b""
+        finally:
+            os.close(descriptor)
+    except (OSError, ValueError) as problem:
+        raise HostProblem(f"{path}: cannot be read: {reason_of(problem)}") from problem
+    if not regular:
+        raise HostProblem(f"{path}: expected a regular file, found something else")
     if len(data) > limit:
         raise HostProblem(f"{path}: expected at most {limit} bytes, found more")
     return data
@@ -121,9 +122,19 @@ def sync_folder(path: Path) -> None:
         os.close(descriptor)
 
 
-def reason_of(problem: OSError) -> str:
+def reason_of(problem: OSError | ValueError) -> str:
     """Return the machine's own words for a failure, without number or path."""
-    return (problem.strerror or str(problem) or type(problem).__name__).lower()
+    words = problem.strerror if isinstance(problem, OSError) else None
+    return (words or str(problem) or type(problem).__name__).lower()
+
+
+def _read_up_to(descriptor: int, limit: int) -> bytes:
+    """Read to the end or the limit; a single call may give less than is there."""
+    parts = []
+    while limit > 0 and (part := os.read(descriptor, min(limit, _CHUNK))):
+        parts.append(part)
+        limit -= len(part)
+    return b"".join(parts)
 
 
 def _write_new(path: Path, data: bytes, mode: int) -> None:

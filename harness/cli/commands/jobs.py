@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import fields as fields_of
 from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.context import Options, actor, common_options, open_home, open_state
+from harness.cli.context import Options, common_options, open_home
 from harness.cli.render import emit, fields, note, table
 from harness.errors import EXIT_USAGE
 
@@ -35,7 +34,7 @@ def list_jobs(options: Options) -> None:
 
     home = open_home(options)
     jobs = load_jobs(home)
-    standings = _standings(home, [job for job in jobs if isinstance(job, JobSpec)])
+    standings = _standings(options, home, [job for job in jobs if isinstance(job, JobSpec)])
     result = [_entry(job, standings) for job in jobs]
     columns = ("name", "tiers", "schedule", "workspace", "standing", "problem")
     rows = [[_cell(entry[column]) for column in columns] for entry in result]
@@ -52,7 +51,7 @@ def show(options: Options, job: str) -> None:
 
     home = open_home(options)
     spec = load_job(home, job)
-    standing = _standings(home, [spec])[spec.name]
+    standing = _standings(options, home, [spec])[spec.name]
     result = {field.name: getattr(spec, field.name) for field in fields_of(spec)}
     result["standing"] = standing
     pairs = [(name, _cell(value)) for name, value in result.items() if name != "prompt"]
@@ -87,7 +86,11 @@ def check(options: Options) -> int:
     }
     summary = f"jobs checked: {len(jobs)}; mistakes: {len(lines)}"
     emit(result, as_json=options.as_json, text="\n".join([*lines, summary]))
-    waiting = [name for name, standing in _standings(home, specs).items() if standing != "accepted"]
+    waiting = [
+        name
+        for name, standing in _standings(options, home, specs).items()
+        if standing != "accepted"
+    ]
     if waiting:
         note(f"hint: not accepted for unattended runs: {', '.join(waiting)}")
         note(f"hint: read it, then: harness jobs accept {waiting[0]}")
@@ -99,13 +102,14 @@ def check(options: Options) -> int:
 @common_options
 def accept(options: Options, job: str) -> None:
     """Accept a job as it is now: it may run unattended until something of it changes."""
+    from harness.cli.house import open_house
     from harness.services.acceptance import accept as record
     from harness.stores.configuration import read_job
 
     home = open_home(options)
     loaded = read_job(home, job)
-    with open_state(home) as state:
-        accepted = record(home, state, loaded, actor=actor())
+    with open_house(options) as house:
+        accepted = record(home, house.state, loaded, actor=house.actor)
     emit(accepted, as_json=options.as_json, text=_acceptance_text(accepted))
 
 
@@ -123,15 +127,17 @@ def _read_all(home: Home) -> tuple[list[str], Sequence[JobSpec | JobProblem]]:
     return lines, jobs
 
 
-def _standings(home: Home, jobs: Sequence[JobSpec]) -> dict[str, Standing]:
+def _standings(options: Options, home: Home, jobs: Sequence[JobSpec]) -> dict[str, Standing]:
     """Return how each job stands; a home that never ran anything is not given a database."""
     from harness.services.acceptance import standing_of
+    from harness.stores.files import is_file
 
-    with ExitStack() as stack:
-        state = None
-        if jobs and home.database.exists():
-            state = stack.enter_context(open_state(home))
-        return {job.name: standing_of(state, job) for job in jobs}
+    if not jobs or not is_file(home.database):
+        return {job.name: standing_of(None, job) for job in jobs}
+    from harness.cli.house import open_reading
+
+    with open_reading(options) as reading:
+        return {job.name: standing_of(reading.state, job) for job in jobs}
 
 
 def _entry(job: JobSpec | JobProblem, standings: dict[str, Standing]) -> dict[str, object]:
