@@ -28,6 +28,7 @@ _JSON = st.recursive(
 
 
 def shown(diff: Diff) -> list[str]:
+    """Return the lines as a person reads them."""
     return [line.kind + line.text for line in diff.lines]
 
 
