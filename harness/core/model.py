@@ -176,6 +176,7 @@ class OutputReport:
         model: the model that the log names; None where it does not.
         conversation_ids: every conversation that the events name, in order.
         mcp_calls: MCP tools that the events show.
+        gate_calls: tool steps that ask the gate for a canonical write, by MCP or by command.
         written_paths: paths that write tools named in the events, as given.
         peak_context_tokens: the largest input of one step.
         notes: short facts for `findings`, such as lines that could not be read.
@@ -198,6 +199,7 @@ class OutputReport:
     model: str | None = None
     conversation_ids: tuple[str, ...] = ()
     mcp_calls: tuple[McpCall, ...] = ()
+    gate_calls: int = 0
     written_paths: tuple[str, ...] = ()
     usage: Usage = field(default_factory=Usage)
     peak_context_tokens: int = 0

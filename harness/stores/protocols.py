@@ -15,6 +15,7 @@ from typing import Protocol
 
 from harness.core.evidence import ApprovedChange, FileDigest, Head
 from harness.core.model import Outcome, RunRecord
+from harness.core.process import ProcessIdentity
 from harness.core.tiers import CanonicalValue, JournalEntry, Proposal, ProposalState
 
 BeforeWrite = Callable[[str], None]
@@ -29,20 +30,6 @@ def ignore_write(name: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
-    """The process that owns a run: alive only while pid, start time and boot agree.
-
-    Attributes:
-        started: the process's start time in seconds since the epoch, as psutil gives it.
-        boot_id: names one boot of the machine; a pid of an earlier boot means nothing.
-    """
-
-    pid: int
-    started: float
-    boot_id: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimRequest:
     """What a run needs to exclude others: its job, its workspace and its guarded paths."""
 
@@ -53,7 +40,7 @@ class ClaimRequest:
     retry_of: str | None
     workspace: str
     guards: tuple[str, ...]
-    owner: Owner
+    owner: ProcessIdentity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +71,8 @@ class OpenRun:
     retry_of: str | None
     workspace: str
     started_at: datetime
-    owner: Owner
-    child: Owner | None
+    owner: ProcessIdentity
+    child: ProcessIdentity | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +96,7 @@ class Runs(Protocol):
         """
         ...
 
-    def record_child(self, run_id: str, child: Owner) -> None:
+    def record_child(self, run_id: str, child: ProcessIdentity) -> None:
         """Note the CLI's process, so that a later start can end it; a later one replaces it.
 
         Raises `StoreProblem` where the run is not open.

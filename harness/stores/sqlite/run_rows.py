@@ -8,7 +8,8 @@ from pathlib import PurePath
 
 import msgspec
 
-from harness.stores.protocols import ClaimRequest, OpenRun, Owner
+from harness.core.process import ProcessIdentity
+from harness.stores.protocols import ClaimRequest, OpenRun
 from harness.stores.sqlite.faults import damaged
 from harness.stores.sqlite.times import to_time
 
@@ -73,8 +74,8 @@ def open_run(row: sqlite3.Row) -> OpenRun:
         raise damaged(f"run {row['run_id']}", error) from error
 
 
-def _owner(row: sqlite3.Row, role: str) -> Owner:
-    return Owner(
+def _owner(row: sqlite3.Row, role: str) -> ProcessIdentity:
+    return ProcessIdentity(
         pid=row[f"{role}_pid"], started=row[f"{role}_started"], boot_id=row[f"{role}_boot"]
     )
 

@@ -9,9 +9,10 @@ from datetime import datetime
 import msgspec
 
 from harness.core.model import Outcome, RunRecord
+from harness.core.process import ProcessIdentity
 from harness.core.tiers import sha256_of
 from harness.errors import StoreProblem, UnknownName, UsageProblem
-from harness.stores.protocols import Acknowledgement, Busy, Claimed, ClaimRequest, OpenRun, Owner
+from harness.stores.protocols import Acknowledgement, Busy, Claimed, ClaimRequest, OpenRun
 from harness.stores.sqlite import run_rows as sql
 from harness.stores.sqlite.database import Database
 from harness.stores.sqlite.events import HARNESS, SqliteEvents
@@ -60,7 +61,7 @@ class SqliteRuns:
             self._record("run.claimed", request.run_id, HARNESS, **facts)
             return Claimed(run_id=request.run_id, started_at=now)
 
-    def record_child(self, run_id: str, child: Owner) -> None:
+    def record_child(self, run_id: str, child: ProcessIdentity) -> None:
         """Note the CLI's process; a later one of the same run takes its place."""
         with self._database.write():
             process = (child.pid, child.started, child.boot_id, run_id)

@@ -1,0 +1,122 @@
+"""`harness canonical`: read canonical data; switch canonical writes on or off."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from harness.cli.context import Options, common_options
+from harness.cli.render import emit, fields, table
+from harness.core.frames import CanonicalGet, ValueAnswer
+from harness.errors import UnknownName
+
+
+@click.group(name="canonical")
+def command() -> None:
+    """Read canonical data, and switch canonical writes on or off."""
+
+
+@command.command(name="get")
+@click.argument("key")
+@common_options
+def get(options: Options, key: str) -> None:
+    """Print the present value of KEY."""
+    answer = _get(options, key)
+    if answer.value is None:
+        raise UnknownName(f"canonical data has no key {key!r}")
+    emit(answer, as_json=options.as_json, text=answer.value)
+
+
+def _get(options: Options, key: str) -> ValueAnswer:
+    from harness.agy.ancestry import inside
+
+    found = inside(os.environ, os.getpid())
+    if found is not None:
+        from harness.cli.door import ask, door_path
+
+        return ask(door_path(found, os.environ), CanonicalGet(key=key), ValueAnswer)
+    from harness.cli.house import open_house
+    from harness.services.gate import canonical_value
+
+    with open_house(options) as house:
+        return canonical_value(house.state, key)
+
+
+@command.command(name="history")
+@click.argument("key")
+@common_options
+def history(options: Options, key: str) -> None:
+    """List all versions of KEY, newest first."""
+    from harness.cli.house import open_house
+    from harness.cli.render_runs import local
+
+    with open_house(options) as house:
+        versions = house.state.canonical.history(key)
+    if not versions:
+        raise UnknownName(f"canonical data has no key {key!r}")
+    rows = [
+        [str(each.version), local(each.updated_at), each.actor or "", each.run_id or "", each.value]
+        for each in versions
+    ]
+    text = table(["version", "written", "by", "run", "value"], rows)
+    emit(versions, as_json=options.as_json, text=text)
+
+
+@command.command(name="enable")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@common_options
+def enable(options: Options, *, yes: bool) -> int:
+    """Let jobs that declare the canonical tier run, after checking CLI and store."""
+    from harness.cli.house import open_house
+    from harness.services.enabling import checks, enable_canonical
+
+    with open_house(options) as house:
+        found = checks(house)
+        in_the_way = [check for check in found if not check.ok]
+        if in_the_way:
+            text = fields([(check.name, f"{check.detail}; {check.hint}") for check in in_the_way])
+            emit({"enabled": False, "checks": found}, as_json=options.as_json, text=text)
+            return 1
+        if not yes:
+            click.confirm(
+                "Agents may then propose canonical writes, each held for your word. Enable?",
+                abort=True,
+                err=True,
+            )
+        switch = enable_canonical(house)
+        emit(
+            {"enabled": switch.on, "checks": found},
+            as_json=options.as_json,
+            text="canonical writes are enabled: proposals will be held for approval",
+        )
+        return 0
+
+
+@command.command(name="disable")
+@click.option("--reason", default="", help="Why; it is kept.")
+@common_options
+def disable(options: Options, reason: str) -> None:
+    """Refuse jobs that declare the canonical tier; approving what is held still works."""
+    from harness.cli.house import open_house
+    from harness.services.switches import CANONICAL
+
+    with open_house(options) as house:
+        house.state.switches.set(CANONICAL, on=False, actor=house.actor, detail=reason)
+        emit({"enabled": False}, as_json=options.as_json, text="canonical writes are disabled")
+
+
+@command.command(name="status")
+@common_options
+def status(options: Options) -> None:
+    """Say whether canonical writes are on, and what suspends them for which job."""
+    from harness.cli.house import open_house
+    from harness.services.enabling import status_of
+
+    with open_house(options) as house:
+        found = status_of(house)
+        pairs = [("canonical writes", "enabled" if found.enabled else "disabled")]
+        if found.changed_by:
+            pairs.append(("switched by", found.changed_by))
+        pairs += [(each.job, f"{each.why}; {each.clear}") for each in found.suspended]
+        emit(found, as_json=options.as_json, text=fields(pairs))

@@ -1,0 +1,23 @@
+"""`harness state`: look after the stored state."""
+
+from __future__ import annotations
+
+import click
+
+from harness.cli.context import Options, common_options
+from harness.cli.house import open_house
+from harness.cli.render_checks import show_checks
+from harness.services.doctor import report_of, store_checks
+
+
+@click.group(name="state")
+def command() -> None:
+    """Check and look after the stored state."""
+
+
+@command.command(name="check")
+@common_options
+def check(options: Options) -> int:
+    """Verify the database, the audit trail's chain, and every digest."""
+    with open_house(options) as house:
+        return show_checks(report_of(store_checks(house)), as_json=options.as_json)

@@ -1,0 +1,101 @@
+"""The composition root: one home with all its collaborators, settled before anything else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from harness.agy.host import own_identity
+from harness.cli.context import Options, actor, open_home, utc_now
+from harness.cli.render import note
+from harness.errors import StoreProblem
+from harness.services.house import House
+from harness.services.settle import settle
+from harness.stores.configuration import load_gate_limits, load_home_settings
+from harness.stores.homes import Home
+from harness.stores.protocols import BeforeWrite, State, ignore_write
+from harness.stores.sqlite import open_state
+
+_LAG_WORTH_A_WORD_S = 1.0
+
+
+@contextmanager
+def open_house(
+    options: Options, *, channel: str = "cli", before_write: BeforeWrite = ignore_write
+) -> Iterator[House]:
+    """Open a home for one command: settle what a crash left, say what that was.
+
+    Raises:
+        HomeNotFound, ConfigurationProblem: there is no usable home.
+        StoreProblem: the database cannot be used.
+    """
+    home = open_home(options)
+    settings, limits = load_home_settings(home), load_gate_limits(home)
+    home.prepare_state()
+    state = open_state(home.database, clock=utc_now, before_write=before_write)
+    try:
+        house = House(
+            home=home,
+            settings=settings,
+            limits=limits,
+            state=state,
+            environment=os.environ,
+            actor=actor(channel),
+            identity=own_identity(),
+            agy=options.agy,
+            clock=utc_now,
+            before_write=before_write,
+        )
+        _settle_aloud(house)
+        yield house
+    finally:
+        state.close()
+
+
+def _settle_aloud(house: House) -> None:
+    lag = house.state.clock_lag_s()
+    if lag > _LAG_WORTH_A_WORD_S:
+        note(
+            f"the clock is {lag:.0f} s behind the last stored time; "
+            "stored times go on from there until it has caught up"
+        )
+    settled = settle(house)
+    for record in settled.runs:
+        note(f"settled: run {record.run_id} was left open by a crash: {record.outcome.value}")
+    for result in settled.applies:
+        state = result.state.value if result.state else "unknown"
+        note(f"settled: proposal {result.id} was being applied when a process died: now {state}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A home opened to be read; `read_only` where nothing could be settled or swept."""
+
+    home: Home
+    state: State
+    read_only: bool
+
+
+@contextmanager
+def open_reading(options: Options) -> Iterator[Reading]:
+    """Open a home to report on it, also where its disk takes no writes."""
+    try:
+        with open_house(options) as house:
+            yield Reading(home=house.home, state=house.state, read_only=False)
+            return
+    except StoreProblem as problem:
+        home = open_home(options)
+        if not home.database.exists() or not _is_read_only(home):
+            raise
+        note(f"{problem}: reading without settling")
+    state = open_state(home.database, clock=utc_now, read_only=True)
+    try:
+        yield Reading(home=home, state=state, read_only=True)
+    finally:
+        state.close()
+
+
+def _is_read_only(home: Home) -> bool:
+    return not os.access(home.state, os.W_OK) or bool(os.statvfs(home.state).f_flag & os.ST_RDONLY)

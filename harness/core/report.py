@@ -1,0 +1,420 @@
+"""The morning report: what the night came to, and the screen that says it in 24 lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, tzinfo
+from enum import StrEnum
+
+from harness.core.diffs import Diff
+from harness.core.model import Outcome, Reason, RunRecord
+from harness.core.text import one_line
+from harness.core.tiers import Proposal, ProposalState
+
+SCREEN_HEIGHT = 24
+_PROMPT_LINES = 1
+TAKE_STOCK = "take stock of the allow rules: an untouched night says nothing about their breadth"
+
+
+class Style(StrEnum):
+    """What a piece of a line means; the renderer chooses how that looks."""
+
+    PLAIN = "plain"
+    TITLE = "title"
+    DIM = "dim"
+    COMMAND = "command"
+    BYPASSED = "bypassed"
+    HELD = "held"
+    ERRORED = "errored"
+    REFUSED = "refused"
+    UNTOUCHED = "untouched"
+
+
+Segment = tuple[Style, str]
+Line = tuple[Segment, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningRun:
+    """A run that has no verdict yet."""
+
+    run_id: str
+    job: str
+    started_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFinding:
+    """A finding with the run it belongs to."""
+
+    run_id: str
+    job: str
+    id: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What would change, or did: shown below the first screen.
+
+    Attributes:
+        title: the proposal or path, in words.
+        base_moved: the key has another version now than when it was proposed.
+    """
+
+    title: str
+    diff: Diff
+    base_moved: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MorningReport:
+    """What `harness report` knows; its fields are the keys of `--json`.
+
+    Attributes:
+        counts: runs by outcome, every outcome named.
+        pending: open proposals: waiting, quarantined, or of a run still on.
+        notes: what the reader must know of the report itself, such as a read-only store.
+    """
+
+    since: datetime
+    until: datetime
+    counts: Mapping[Outcome, int]
+    running: tuple[RunningRun, ...] = ()
+    runs: tuple[RunRecord, ...] = ()
+    pending: tuple[Proposal, ...] = ()
+    expired: tuple[Proposal, ...] = ()
+    findings: tuple[RunFinding, ...] = ()
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    advice: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def compose(
+    *,
+    since: datetime,
+    until: datetime,
+    running: Sequence[RunningRun],
+    runs: Sequence[RunRecord],
+    pending: Sequence[Proposal],
+    expired: Sequence[Proposal],
+    notes: Sequence[str] = (),
+) -> MorningReport:
+    """Return the report of a night from what the store holds; counts and advice are derived."""
+    counts = dict.fromkeys(Outcome, 0)
+    for run in runs:
+        counts[run.outcome] += 1
+    return MorningReport(
+        since=since,
+        until=until,
+        counts=counts,
+        running=tuple(running),
+        runs=tuple(runs),
+        pending=tuple(pending),
+        expired=tuple(expired),
+        findings=tuple(
+            RunFinding(run_id=run.run_id, job=run.job, id=finding.id, detail=finding.detail)
+            for run in runs
+            for finding in run.findings
+        ),
+        advice=_advice(runs),
+        notes=tuple(notes),
+    )
+
+
+def _advice(runs: Sequence[RunRecord]) -> tuple[str, ...]:
+    lines = dict.fromkeys(f"{run.job}: {run.advice}" for run in _urgent(runs) if run.advice)
+    fourth_row = (Outcome.UNTOUCHED, Outcome.BYPASSED)
+    if any(run.outcome in fourth_row for run in runs):
+        lines[TAKE_STOCK] = None
+    return tuple(lines)
+
+
+def _urgent(runs: Sequence[RunRecord]) -> list[RunRecord]:
+    order = {
+        outcome: place
+        for place, outcome in enumerate(
+            (Outcome.BYPASSED, Outcome.HELD, Outcome.ERRORED, Outcome.REFUSED, Outcome.UNTOUCHED)
+        )
+    }
+    return sorted(runs, key=lambda run: order[run.outcome])
+
+
+def time_left(proposal: Proposal, now: datetime) -> str:
+    """Return how long a proposal still waits, such as `2d 23h` or `41m`."""
+    return span(max(proposal.expires_at - now, timedelta(0)))
+
+
+def span(length: timedelta) -> str:
+    """Return a duration in its two largest units."""
+    seconds = int(length.total_seconds())
+    for unit, size, smaller, fraction in (
+        ("d", 86_400, "h", 3_600),
+        ("h", 3_600, "m", 60),
+        ("m", 60, "s", 1),
+    ):
+        if seconds >= size:
+            rest = seconds % size // fraction
+            return (
+                f"{seconds // size}{unit} {rest}{smaller}" if rest else f"{seconds // size}{unit}"
+            )
+    return f"{seconds}s"
+
+
+@dataclass(slots=True)
+class _Section:
+    """A part of the screen; rows beyond `shown` are counted in one line."""
+
+    title: Line
+    rows: list[Line]
+    more: str
+    shown: int = 0
+    gap: bool = False
+
+    @property
+    def height(self) -> int:
+        hidden = 1 if self.shown < len(self.rows) else 0
+        return 1 + self.shown + hidden
+
+    def lines(self) -> list[Line]:
+        result = [self.title, *self.rows[: self.shown]]
+        hidden = len(self.rows) - self.shown
+        if hidden:
+            result.append(((Style.DIM, f"  … and {hidden} more: "), (Style.COMMAND, self.more)))
+        return result
+
+
+def screen(report: MorningReport, *, zone: tzinfo, height: int = SCREEN_HEIGHT) -> list[Line]:
+    """Return the first screen: the whole verdict within `height` lines, a prompt included.
+
+    Sections that do not fit give up rows, the longest first, and say how many are hidden.
+    """
+    head = _head(report, zone)
+    foot = _foot(report)
+    sections = [section for build in _SECTIONS if (section := build(report)) is not None]
+    for section in sections:
+        section.shown = len(section.rows)
+    room = height - _PROMPT_LINES - len(head) - len(foot)
+    while sum(section.height for section in sections) > room:
+        longest = max(sections, key=lambda section: section.shown, default=None)
+        if longest is None or longest.shown == 0:
+            break
+        # hiding the first row costs the line that says so: hide two at once
+        longest.shown -= 2 if longest.shown == len(longest.rows) and longest.shown > 1 else 1
+    return [*head, *(line for section in sections for line in section.lines()), *foot]
+
+
+def _head(report: MorningReport, zone: tzinfo) -> list[Line]:
+    since = report.since.astimezone(zone).strftime("%a %d %b %H:%M")
+    until = report.until.astimezone(zone).strftime("%a %d %b %H:%M")
+    total = len(report.runs)
+    runs = f"{total} run{'' if total == 1 else 's'}"
+    lines: list[Line] = [
+        ((Style.TITLE, "The night "), (Style.PLAIN, f"{since} → {until} · {runs}")),
+        _verdict(report),
+        tuple(
+            segment
+            for outcome in (
+                Outcome.BYPASSED,
+                Outcome.HELD,
+                Outcome.ERRORED,
+                Outcome.REFUSED,
+                Outcome.UNTOUCHED,
+            )
+            for segment in (
+                (
+                    Style(outcome.value) if report.counts[outcome] else Style.DIM,
+                    f"{outcome.value} {report.counts[outcome]}   ",
+                ),
+            )
+        ),
+    ]
+    lines.extend(((Style.ERRORED, f"note: {one_line(note)}"),) for note in report.notes[:2])
+    return lines
+
+
+def _verdict(report: MorningReport) -> Line:
+    bypassed = report.counts[Outcome.BYPASSED]
+    unwatched = sum(1 for run in report.runs if run.reason is Reason.UNWATCHED)
+    waiting = sum(1 for proposal in report.pending if proposal.state is ProposalState.PENDING)
+    if bypassed:
+        runs = "1 run" if bypassed == 1 else f"{bypassed} runs"
+        first: Segment = (Style.BYPASSED, f"{runs} changed canonical data past the gate.")
+    elif not report.runs:
+        first = (Style.ERRORED, "Nothing ran: no run ended in this time.")
+    else:
+        first = (Style.UNTOUCHED, "Nothing got past the gate.")
+    rest = f" {waiting} waiting for you." if waiting else " Nothing waits for you."
+    if unwatched:
+        rest += f" {unwatched} could not be watched."
+    return (first, (Style.PLAIN, rest))
+
+
+def _bypassed(report: MorningReport) -> _Section | None:
+    runs = [run for run in report.runs if run.outcome is Outcome.BYPASSED]
+    if not runs:
+        return None
+    rows: list[Line] = []
+    for run in runs:
+        what = ", ".join(_short_path(path) for path in run.evidence.changed_paths[:3])
+        rows.append(
+            (
+                (Style.BYPASSED, f"  {run.job}  "),
+                (Style.PLAIN, f"{one_line(what)}  "),
+                (Style.COMMAND, f"harness runs show {run.run_id}"),
+            )
+        )
+    return _Section(
+        title=((Style.BYPASSED, "BYPASSED"), (Style.DIM, "  changed without an approval")),
+        rows=rows,
+        more="harness runs list --outcome bypassed",
+    )
+
+
+def _short_path(path: str) -> str:
+    return path if path.startswith("canonical:") else "/".join(path.rsplit("/", 2)[-2:])
+
+
+def _held(report: MorningReport) -> _Section | None:
+    waiting = [each for each in report.pending if each.state is ProposalState.PENDING]
+    if not waiting:
+        return None
+    rows: list[Line] = [
+        (
+            (Style.HELD, f"  {proposal.id}  "),
+            (Style.PLAIN, f"{proposal.key}  "),
+            (Style.DIM, f"{proposal.job or 'by hand'}, {time_left(proposal, report.until)} left  "),
+            (Style.PLAIN, f"“{one_line(proposal.reason)}”"),
+        )
+        for proposal in sorted(waiting, key=lambda each: each.expires_at)
+    ]
+    return _Section(
+        title=(
+            (Style.HELD, "HELD"),
+            (Style.DIM, "  decide: "),
+            (Style.COMMAND, "harness approve ID…"),
+            (Style.DIM, " or "),
+            (Style.COMMAND, "harness reject ID --reason …"),
+        ),
+        rows=rows,
+        more="harness pending list",
+    )
+
+
+def _errored(report: MorningReport) -> _Section | None:
+    runs = [run for run in report.runs if run.outcome is Outcome.ERRORED]
+    quarantined = sum(1 for each in report.pending if each.state is ProposalState.QUARANTINED)
+    if not runs and not quarantined:
+        return None
+    rows: list[Line] = [
+        (
+            (Style.ERRORED, f"  {run.job}  {run.reason.value}  "),
+            (Style.DIM, f"{one_line(run.detail)}  " if run.detail else ""),
+            (Style.COMMAND, run.advice),
+        )
+        for run in runs
+    ]
+    if quarantined:
+        rows.append(
+            (
+                (Style.DIM, f"  {quarantined} quarantined proposal(s) of such runs: "),
+                (Style.COMMAND, "harness pending list"),
+            )
+        )
+    return _Section(
+        title=((Style.ERRORED, "ERRORED"),),
+        rows=rows,
+        more="harness runs list --outcome errored",
+    )
+
+
+def _refused(report: MorningReport) -> _Section | None:
+    runs = [run for run in report.runs if run.outcome is Outcome.REFUSED]
+    if not runs:
+        return None
+    rows: list[Line] = [
+        (
+            (Style.REFUSED, f"  {run.job}  {run.reason.value}  "),
+            (Style.DIM, f"{one_line(run.detail)}  " if run.detail else ""),
+            (Style.COMMAND, run.advice),
+        )
+        for run in runs
+    ]
+    return _Section(
+        title=((Style.REFUSED, "REFUSED"), (Style.DIM, "  never started")),
+        rows=rows,
+        more="harness runs list --outcome refused",
+    )
+
+
+def _running(report: MorningReport) -> _Section | None:
+    if not report.running:
+        return None
+    rows: list[Line] = [
+        (
+            (Style.PLAIN, f"  {run.job}  "),
+            (Style.DIM, f"for {span(report.until - run.started_at)}  {run.run_id}"),
+        )
+        for run in report.running
+    ]
+    return _Section(title=((Style.TITLE, "STILL RUNNING"),), rows=rows, more="harness runs list")
+
+
+def _untouched(report: MorningReport) -> _Section | None:
+    by_reason: dict[Reason, list[str]] = {}
+    for run in report.runs:
+        if run.outcome is Outcome.UNTOUCHED:
+            by_reason.setdefault(run.reason, []).append(run.job)
+    if not by_reason:
+        return None
+    quiet = by_reason.pop(Reason.NO_CHANGE, [])
+    rows: list[Line] = [
+        ((Style.PLAIN, f"  {reason.value}: "), (Style.PLAIN, _names(jobs)))
+        for reason, jobs in by_reason.items()
+    ]
+    if quiet:
+        rows.append(((Style.DIM, f"  quiet ({len(quiet)}): "), (Style.DIM, _names(quiet))))
+    return _Section(
+        title=((Style.UNTOUCHED, "UNTOUCHED"),),
+        rows=rows,
+        more="harness runs list --outcome untouched",
+    )
+
+
+def _names(jobs: Sequence[str]) -> str:
+    counts: dict[str, int] = {}
+    for job in jobs:
+        counts[job] = counts.get(job, 0) + 1
+    return ", ".join(job if count == 1 else f"{job} ×{count}" for job, count in counts.items())
+
+
+def _foot(report: MorningReport) -> list[Line]:
+    lines: list[Line] = []
+    if report.expired:
+        keys = ", ".join(proposal.key for proposal in report.expired)
+        lines.append(
+            (
+                (Style.HELD, f"expired since {len(report.expired)}: "),
+                (Style.PLAIN, one_line(keys)),
+                (Style.DIM, "  (nobody decided within 3 days; nothing was written)"),
+            )
+        )
+    if report.findings:
+        kinds = dict.fromkeys(f"{finding.job} {finding.id}" for finding in report.findings)
+        lines.append(
+            ((Style.TITLE, f"findings {len(report.findings)}: "), (Style.PLAIN, ", ".join(kinds)))
+        )
+    if TAKE_STOCK in report.advice:
+        lines.append(((Style.DIM, TAKE_STOCK),))
+    return lines
+
+
+_SECTIONS: tuple[Callable[[MorningReport], _Section | None], ...] = (
+    _bypassed,
+    _held,
+    _errored,
+    _refused,
+    _running,
+    _untouched,
+)

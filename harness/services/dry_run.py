@@ -1,0 +1,89 @@
+"""What a run would do: every check of the preflight, and the command, starting nothing."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import dataclass, field
+
+from harness.agy.roots import guard_roots
+from harness.core.command import build, environment
+from harness.core.model import CliIdentity, Finding, Reason
+from harness.services.house import House
+from harness.services.plan import files_of
+from harness.services.preflight import NotReady, preflight
+from harness.services.prepare import new_run_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DryRun:
+    """A run that was not started.
+
+    Attributes:
+        reason: why it would be refused; None where it would start.
+        argv: the command, with the run's own paths as they would be.
+        environment: names of the variables that would be handed on.
+        guards: absolute paths that would be digested before and after.
+    """
+
+    ready: bool
+    job: str
+    reason: Reason | None = None
+    detail: str = ""
+    cli: CliIdentity = field(default_factory=CliIdentity)
+    isolation: str = "off"
+    workspace: str = ""
+    argv: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
+    guards: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    def text(self) -> str:
+        """Return it for a person."""
+        if self.reason is not None:
+            return f"{self.job} would be refused: {self.reason.value}: {self.detail}"
+        lines = [
+            f"{self.job} would start now",
+            f"  cli          {self.cli.path} {self.cli.version or ''}".rstrip(),
+            f"  isolation    {self.isolation}",
+            f"  workspace    {self.workspace}",
+            f"  guards       {', '.join(self.guards) or 'none'}",
+            f"  environment  {' '.join(self.environment)}",
+            f"  command      {shlex.join(self.argv)}",
+        ]
+        lines += [f"  finding      {each.id}: {each.detail}" for each in self.findings]
+        return "\n".join(lines)
+
+
+def dry_run(house: House, name: str, *, unattended: bool) -> DryRun:
+    """Return what a run of a job would do now."""
+    checked = preflight(house, name, unattended=unattended)
+    if isinstance(checked, NotReady):
+        return DryRun(
+            ready=False, job=name, reason=checked.reason, detail=checked.detail, cli=checked.cli
+        )
+    job = checked.job
+    workspace = os.path.realpath(job.workspace)
+    run_id = new_run_id(job.name, house.state.now())
+    command = build(
+        job,
+        checked.features,
+        binary=checked.cli.path or "",
+        workspace=workspace,
+        log_file=files_of(house.home, run_id).log,
+        run_id=run_id,
+    )
+    names = environment(
+        house.environment, names=job.env, run_id=run_id, job=job.name, gate="(a socket)"
+    )
+    return DryRun(
+        ready=True,
+        job=name,
+        cli=checked.cli,
+        isolation=checked.isolation,
+        workspace=workspace,
+        argv=command.argv,
+        environment=tuple(sorted(names)),
+        guards=guard_roots(workspace, job.guard),
+        findings=(*checked.findings, *command.findings),
+    )

@@ -1,0 +1,155 @@
+"""What a run was started with, written down before the spawn, so that a crash can be judged.
+
+`plan.json` and `guards.json` in the run's folder hold all that the judgement needs from before:
+the job may be edited or gone by the time a later command settles the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from harness.agy.artefacts import ArtefactState
+from harness.agy.collect import Tails
+from harness.core.evidence import FileDigest, Head
+from harness.core.model import CliIdentity, Finding
+from harness.core.output import OutputFormat
+from harness.errors import HostProblem, StoreDamaged
+from harness.stores.files import atomic_write, read_bounded
+from harness.stores.homes import Home
+from harness.stores.protocols import BeforeWrite
+from harness.stores.snapshots import load_snapshot, save_snapshot
+
+_PLAN_LIMIT = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """One run before its spawn.
+
+    Attributes:
+        workspace: absolute, links resolved.
+        guard_roots: canonical files and folders; what changes below them must be explained.
+        watched_roots: `.agents/` and git's hooks; what changes there is a finding.
+        artefacts: what stood at each declared artefact.
+        heads: the head of every canonical key.
+        last_event: the last link of the audit trail; what is approved later explains changes.
+        gemini_root: where the CLI keeps its transcripts.
+    """
+
+    run_id: str
+    job: str
+    agent_id: str
+    attempt: int = 1
+    retry_of: str | None = None
+    workspace: str
+    guard_roots: tuple[str, ...] = ()
+    watched_roots: tuple[str, ...] = ()
+    artefacts: Mapping[str, ArtefactState] = field(default_factory=dict)
+    may_touch_canonical: bool = False
+    cli: CliIdentity = field(default_factory=CliIdentity)
+    output_format: OutputFormat = OutputFormat.TEXT
+    model_asked: str | None = None
+    isolation: str = "off"
+    gemini_root: str = ""
+    findings: tuple[Finding, ...] = ()
+    changed_between_runs: tuple[str, ...] = ()
+    heads: Mapping[str, Head] = field(default_factory=dict)
+    last_event: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFiles:
+    """The files of one run's folder."""
+
+    folder: str
+
+    @property
+    def stdout(self) -> str:
+        """What the CLI printed, byte for byte."""
+        return f"{self.folder}/stdout"
+
+    @property
+    def stderr(self) -> str:
+        """What it complained of, byte for byte."""
+        return f"{self.folder}/stderr"
+
+    @property
+    def log(self) -> str:
+        """The CLI's own log."""
+        return f"{self.folder}/agy.log"
+
+    @property
+    def prompt(self) -> str:
+        """The prompt as it was given."""
+        return f"{self.folder}/prompt"
+
+    @property
+    def stdin(self) -> str:
+        """The finished file that the CLI read as its stdin, where the prompt went that way."""
+        return f"{self.folder}/stdin"
+
+    @property
+    def plan(self) -> str:
+        """The plan, for settling after a crash."""
+        return f"{self.folder}/plan.json"
+
+    @property
+    def guards(self) -> str:
+        """What stood at guarded paths before the spawn."""
+        return f"{self.folder}/guards.json"
+
+    @property
+    def guards_after(self) -> str:
+        """What stood there afterwards; kept only where something differs."""
+        return f"{self.folder}/guards-after.json"
+
+    @property
+    def record(self) -> str:
+        """The record, derived from the row in the database."""
+        return f"{self.folder}/record.json"
+
+
+def files_of(home: Home, run_id: str) -> RunFiles:
+    """Return the places of one run."""
+    return RunFiles(folder=str(home.run_folder(run_id)))
+
+
+def tails_of(files: RunFiles, plan: RunPlan, *, make: bool) -> Tails:
+    """Return what reads a run's output; `make` the files where the run is about to start."""
+    return Tails(
+        stdout_path=files.stdout,
+        stderr_path=files.stderr,
+        log_path=files.log,
+        gemini_root=plan.gemini_root,
+        make=make,
+    )
+
+
+def save_plan(
+    files: RunFiles, plan: RunPlan, before: Mapping[str, FileDigest], *, before_write: BeforeWrite
+) -> None:
+    """Write plan and digests durably; the plan comes last, so that it vouches for both."""
+    save_snapshot(Path(files.guards), before, before_write=before_write)
+    atomic_write(Path(files.plan), msgspec.json.encode(plan), before_write=before_write)
+
+
+def load_plan(files: RunFiles) -> tuple[RunPlan, dict[str, FileDigest]] | None:
+    """Return plan and digests of a run, or None where the crash came before they stood.
+
+    Raises:
+        StoreDamaged: they stand there and cannot be read as what they should be.
+    """
+    if not Path(files.plan).exists():
+        return None
+    try:
+        plan = msgspec.json.decode(read_bounded(Path(files.plan), _PLAN_LIMIT), type=RunPlan)
+    except (HostProblem, msgspec.DecodeError) as problem:
+        raise StoreDamaged(f"{files.plan}: cannot be read: {problem}") from problem
+    guards = load_snapshot(Path(files.guards))
+    if guards is None:
+        raise StoreDamaged(f"{files.guards}: the digests that the plan vouches for are gone")
+    return plan, guards

@@ -1,0 +1,178 @@
+"""Everything that must hold before a run may start, asked in the order of the decision table."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.agy.locate import Configured, Located, NotFound, locate
+from harness.agy.version import ask_version
+from harness.core.command import environment
+from harness.core.job import Isolate, JobSpec
+from harness.core.model import CliIdentity, Finding, Reason
+from harness.core.tiers import Tier
+from harness.core.versions import MINIMUM, Feature, Features, parse_version
+from harness.errors import ConfigurationProblem, UnknownName
+from harness.services.binaries import digest_of
+from harness.services.house import House
+from harness.services.switches import accepted_digest, paused, suspension
+from harness.stores.configuration import load_job
+
+_VERSION_PATIENCE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotReady:
+    """Why a run must not start; `detail` is for a person, `job` None where it cannot be read."""
+
+    reason: Reason
+    detail: str
+    job: JobSpec | None = None
+    cli: CliIdentity = field(default_factory=CliIdentity)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """A job that may start, with the CLI it will use and what is worth noting beforehand."""
+
+    job: JobSpec
+    features: Features
+    cli: CliIdentity
+    isolation: str
+    findings: tuple[Finding, ...]
+
+
+def preflight(house: House, name: str, *, unattended: bool) -> Ready | NotReady:
+    """Return whether a job may start now: the first reason against it, in the table's order."""
+    try:
+        job = load_job(house.home, name)
+    except (ConfigurationProblem, UnknownName) as problem:
+        return NotReady(reason=Reason.BAD_JOB, detail=str(problem))
+    refusal = _job_refusal(house, job, unattended=unattended)
+    if refusal is not None:
+        return refusal
+    binary = find_binary(house)
+    if isinstance(binary, NotFound):
+        return NotReady(reason=Reason.CLI_MISSING, detail=binary.problem, job=job)
+    cli, features = identify(house, job, binary.path)
+    refusal = _cli_refusal(house, job, cli, features)
+    if refusal is not None:
+        return refusal
+    findings = tuple(version_findings(features))
+    return Ready(job=job, features=features, cli=cli, isolation="off", findings=findings)
+
+
+def find_binary(house: House) -> Located | NotFound:
+    """Return the CLI that this home uses."""
+    path = house.settings.agy_path
+    configured = Configured(path=path, origin="harness.toml [agy] path") if path else None
+    return locate(house.agy, house.environment, configured)
+
+
+def identify(house: House, job: JobSpec | None, binary: str) -> tuple[CliIdentity, Features]:
+    """Ask the binary for its version and take its digest."""
+    names = job.env if job is not None else ()
+    environ = environment(house.environment, names=names, run_id=None, job=None, gate=None)
+    answer = ask_version(binary, environ, _VERSION_PATIENCE_S)
+    features = parse_version(answer.text)
+    identity = CliIdentity(
+        path=binary,
+        version=features.raw or None,
+        sha256=digest_of(house, Path(binary)),
+        known=features.known,
+    )
+    return identity, features
+
+
+def version_findings(features: Features) -> list[Finding]:
+    """Return what a person should know of the CLI's version."""
+    if features.unparsable:
+        return [
+            Finding(
+                id="cli_version_unknown",
+                detail=f"--version answered {features.raw!r}, which is no version; "
+                "nothing is assumed of it",
+            )
+        ]
+    if features.newer:
+        return [
+            Finding(
+                id="cli_newer_than_known",
+                detail=f"{features.raw} is newer than every version known here; "
+                "it is judged as the newest known",
+            )
+        ]
+    if not features.has(Feature.SOFT_DENIAL):
+        return [
+            Finding(
+                id="cli_below_minimum",
+                detail=f"{features.raw} is below {MINIMUM}: it may have approved by itself "
+                "what nobody allowed",
+            )
+        ]
+    return []
+
+
+def _job_refusal(house: House, job: JobSpec, *, unattended: bool) -> NotReady | None:
+    """Return why the job itself may not start: what needs no look at the CLI."""
+    if job.prompt is None:
+        return NotReady(
+            reason=Reason.BAD_JOB,
+            detail=f"{job.name}: batch jobs cannot be run by this release; "
+            "give the job a prompt or a prompt_file",
+            job=job,
+        )
+    if unattended and accepted_digest(house.state, job.name) != job.digest:
+        return NotReady(
+            reason=Reason.NOT_ACCEPTED,
+            detail=f"{job.name} is not as it was accepted; "
+            f"read it, then: harness jobs accept {job.name}",
+            job=job,
+        )
+    for run in house.state.runs.unfinished():
+        if run.job == job.name:
+            return NotReady(
+                reason=Reason.ALREADY_RUNNING, detail=f"run {run.run_id} is on", job=job
+            )
+    pause = paused(house.state)
+    if pause is not None:
+        return NotReady(
+            reason=Reason.PAUSED,
+            detail=f"paused by {pause.actor} at {pause.at:%Y-%m-%dT%H:%M:%SZ}"
+            + (f": {pause.detail}" if pause.detail else ""),
+            job=job,
+        )
+    return None
+
+
+def _cli_refusal(
+    house: House, job: JobSpec, cli: CliIdentity, features: Features
+) -> NotReady | None:
+    def refuse(reason: Reason, detail: str) -> NotReady:
+        return NotReady(reason=reason, detail=detail, job=job, cli=cli)
+
+    if Tier.CANONICAL in job.tiers:
+        if not features.has(Feature.SOFT_DENIAL):
+            return refuse(
+                Reason.CLI_TOO_OLD,
+                f"{cli.path} is version {features.raw!r}; canonical writes need {MINIMUM} or later",
+            )
+        suspended = suspension(house.state, job.name)
+        if suspended is not None:
+            return refuse(Reason.CANONICAL_SUSPENDED, f"{suspended.why}; {suspended.clear}")
+    if Isolate.BUBBLEWRAP in (job.isolate, house.settings.isolate) and job.isolate is not (
+        Isolate.OFF
+    ):
+        return refuse(
+            Reason.ISOLATION_UNAVAILABLE,
+            'isolate = "bubblewrap" is demanded, and this release cannot isolate',
+        )
+    free = shutil.disk_usage(house.home.state).free
+    if free < house.settings.min_free_bytes:
+        return refuse(
+            Reason.DISK,
+            f"{house.home.state} has {free // 1024**2} MiB free; "
+            f"[state] min_free asks for {house.settings.min_free_bytes // 1024**2} MiB",
+        )
+    return None

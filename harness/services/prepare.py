@@ -1,0 +1,206 @@
+"""Before the spawn: the claim, and all that the judgement will need, written down durably."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from harness.agy.artefacts import artefact_paths, stand
+from harness.agy.guards import TooLarge, snapshot
+from harness.agy.roots import guard_roots, watched_roots
+from harness.core.advice import advise
+from harness.core.command import Command, build
+from harness.core.evidence import FileDigest, below, changed_paths
+from harness.core.job import JobSpec, fill_date
+from harness.core.model import Finding, Outcome, Reason, RunRecord
+from harness.errors import HostProblem
+from harness.services.house import House
+from harness.services.plan import RunFiles, RunPlan, files_of, save_plan
+from harness.services.preflight import NotReady, Ready
+from harness.stores.copies import Copies
+from harness.stores.files import atomic_write, make_private_folder
+from harness.stores.protocols import Busy, ClaimRequest, OpenRun
+
+_ID_ATTEMPTS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Party:
+    """What belongs to one run from its claim to its verdict."""
+
+    ready: Ready
+    run: OpenRun
+    files: RunFiles
+    plan: RunPlan
+    before: Mapping[str, FileDigest]
+    command: Command
+
+
+def new_run_id(job: str, at: datetime) -> str:
+    """Return an id that sorts by time and can be read aloud."""
+    return f"{at:%Y%m%dT%H%M}-{job}-{secrets.token_hex(2)}"
+
+
+def refused_record(run_id: str, job: str, checked: NotReady, at: datetime) -> RunRecord:
+    """Return the record of a run that never started."""
+    record = RunRecord(
+        run_id=run_id,
+        job=job,
+        outcome=Outcome.REFUSED,
+        reason=checked.reason,
+        rule="refused",
+        cli=checked.cli,
+        detail=checked.detail,
+        started_at=at,
+        ended_at=at,
+        duration_s=0.0,
+    )
+    return replace(record, advice=advise(record))
+
+
+def claim(house: House, job: JobSpec) -> OpenRun | Busy:
+    """Open a run of a job, or say which open one is in the way."""
+    workspace = os.path.realpath(job.workspace)
+    request = ClaimRequest(
+        run_id=_free_run_id(house, job.name),
+        job=job.name,
+        agent_id=job.agent_id,
+        attempt=1,
+        retry_of=None,
+        workspace=workspace,
+        guards=guard_roots(workspace, job.guard),
+        owner=house.identity,
+    )
+    claimed = house.state.runs.claim(request)
+    if isinstance(claimed, Busy):
+        return claimed
+    return OpenRun(
+        run_id=request.run_id,
+        job=request.job,
+        agent_id=request.agent_id,
+        attempt=request.attempt,
+        retry_of=request.retry_of,
+        workspace=workspace,
+        started_at=claimed.started_at,
+        owner=house.identity,
+        child=None,
+    )
+
+
+def _free_run_id(house: House, job: str) -> str:
+    for _ in range(_ID_ATTEMPTS):
+        run_id = new_run_id(job, house.state.now())
+        if not house.state.runs.matching(run_id):
+            return run_id
+    raise HostProblem(f"no free run id was found for {job} in this minute; try again")
+
+
+def prepare(house: House, ready: Ready, run: OpenRun) -> Party | NotReady:
+    """Digest and copy what is guarded, build the command, and write the plan durably."""
+    job, files = ready.job, files_of(house.home, run.run_id)
+    make_private_folder(Path(files.folder))
+    guards, watched = guard_roots(run.workspace, job.guard), watched_roots(run.workspace)
+    roots = (*guards, *watched)
+    known = house.state.guards.known(roots)
+    before = snapshot(roots, known)
+    if isinstance(before, TooLarge):
+        return NotReady(
+            reason=Reason.BAD_JOB,
+            detail=f"guard: too much to digest ({before.count} entries seen, stopped by "
+            f"{before.what}); guard fewer files",
+            job=job,
+            cli=ready.cli,
+        )
+    command = build(
+        job,
+        ready.features,
+        binary=ready.cli.path or "",
+        workspace=run.workspace,
+        log_file=files.log,
+        run_id=run.run_id,
+    )
+    plan = _plan(house, ready, run, command, guards, watched)
+    plan = replace(
+        plan,
+        changed_between_runs=tuple(_changed_meanwhile(known, before, guards)),
+        findings=(*plan.findings, *_keep_copies(house, before, guards)),
+    )
+    _write_inputs(house, files, command, job)
+    save_plan(files, plan, before, before_write=house.before_write)
+    return Party(ready=ready, run=run, files=files, plan=plan, before=before, command=command)
+
+
+def _plan(
+    house: House,
+    ready: Ready,
+    run: OpenRun,
+    command: Command,
+    guards: tuple[str, ...],
+    watched: tuple[str, ...],
+) -> RunPlan:
+    job = ready.job
+    date = f"{run.started_at.astimezone():%Y-%m-%d}"
+    artefacts = artefact_paths(run.workspace, [fill_date(each, date) for each in job.produces])
+    home = house.environment.get("HOME", "")
+    return RunPlan(
+        run_id=run.run_id,
+        job=job.name,
+        agent_id=job.agent_id,
+        attempt=run.attempt,
+        retry_of=run.retry_of,
+        workspace=run.workspace,
+        guard_roots=guards,
+        watched_roots=watched,
+        artefacts=stand(artefacts),
+        may_touch_canonical=job.may_touch_canonical,
+        cli=ready.cli,
+        output_format=command.output_format,
+        model_asked=job.model,
+        isolation=ready.isolation,
+        gemini_root=job.gemini_dir or f"{home}/.gemini",
+        findings=(*ready.findings, *command.findings),
+        heads=house.state.canonical.heads(),
+        last_event=house.state.events.head()[0],
+    )
+
+
+def _changed_meanwhile(
+    known: Mapping[str, FileDigest], before: Mapping[str, FileDigest], guards: Iterable[str]
+) -> list[str]:
+    """Return guarded paths that differ from the last known digest; a new guard has none."""
+    familiar = [root for root in guards if root in known]
+    return [change.path for change in changed_paths(known, before) if below(change.path, familiar)]
+
+
+def _keep_copies(
+    house: House, before: Mapping[str, FileDigest], guards: tuple[str, ...]
+) -> list[Finding]:
+    copies = Copies(house.home.archive / "guards", before_write=house.before_write)
+    kept = copies.keep({path: digest for path, digest in before.items() if below(path, guards)})
+    if not kept.skipped:
+        return []
+    return [
+        Finding(
+            id="guard_not_copied",
+            detail=f"{len(kept.skipped)} guarded files are not copied (too large, or they could "
+            "not be read); a bypass could not be undone there",
+        )
+    ]
+
+
+def _write_inputs(house: House, files: RunFiles, command: Command, job: JobSpec) -> None:
+    atomic_write(Path(files.prompt), (job.prompt or "").encode(), before_write=house.before_write)
+    if command.stdin_text is not None:
+        atomic_write(
+            Path(files.stdin), command.stdin_text.encode(), before_write=house.before_write
+        )
+    if command.prompt_file_text is not None:
+        atomic_write(
+            Path(command.prompt_file),
+            command.prompt_file_text.encode(),
+            before_write=house.before_write,
+        )

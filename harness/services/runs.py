@@ -1,0 +1,195 @@
+"""One run of one job: preflight, claim, spawn, watch, collect, judge, record."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from harness.agy.collect import Tails
+from harness.agy.limits import Limits
+from harness.agy.process import Child, Launch, SpawnFailure, make_undumpable, spawn
+from harness.agy.stop import StopSignals
+from harness.agy.watch import Ending, Progress, no_progress, watch
+from harness.core.command import environment
+from harness.core.job import JobSpec
+from harness.core.model import Killed, Reason, RunRecord
+from harness.core.output import TurnReader
+from harness.core.tiers import Tier
+from harness.services.conclude import Aftermath, conclude, write_record
+from harness.services.door import Door
+from harness.services.gate import Gate, Writer
+from harness.services.house import House
+from harness.services.plan import files_of, tails_of
+from harness.services.preflight import NotReady, preflight
+from harness.services.prepare import Party, claim, new_run_id, prepare, refused_record
+from harness.stores.homes import runtime_folder
+from harness.stores.protocols import Busy, OpenRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunAnswer:
+    """What `run` came to; a run that found another one on is not recorded."""
+
+    record: RunRecord
+    recorded: bool = True
+
+
+def run_job(
+    house: House,
+    name: str,
+    *,
+    unattended: bool = False,
+    progress: Callable[[Progress], None] = no_progress,
+) -> RunAnswer:
+    """Run a job once and return its closed record, or the record of why it did not start.
+
+    Raises:
+        HarnessError: the harness itself could not go on; the run stays open and the next
+            command settles it.
+    """
+    make_undumpable()
+    checked = preflight(house, name, unattended=unattended)
+    if isinstance(checked, NotReady):
+        return _refuse(house, name, checked)
+    with StopSignals() as stop:
+        claimed = claim(house, checked.job)
+        if isinstance(claimed, Busy):
+            detail = f"run {claimed.run_id} of {claimed.job} is on and shares its {claimed.what}"
+            busy = NotReady(
+                reason=Reason.ALREADY_RUNNING, detail=detail, job=checked.job, cli=checked.cli
+            )
+            return _refuse(house, name, busy)
+        prepared = prepare(house, checked, claimed)
+        if isinstance(prepared, NotReady):
+            return RunAnswer(record=_close_refused(house, claimed, prepared))
+        return RunAnswer(record=_run_claimed(house, prepared, stop, progress))
+
+
+def _run_claimed(
+    house: House, party: Party, stop: StopSignals, progress: Callable[[Progress], None]
+) -> RunRecord:
+    reader = TurnReader(output_format=party.plan.output_format)
+    tails = tails_of(party.files, party.plan, make=True)
+    door = _door(house, party)
+    with selectors.DefaultSelector() as selector, contextlib.closing(tails):
+        door.open(selector)
+        try:
+            ending = _spawn_and_watch(house, party, reader, tails, selector, door, stop, progress)
+        finally:
+            door.close()
+    problem = ending.problem if isinstance(ending, SpawnFailure) else None
+    aftermath = Aftermath(
+        report=reader.finish(),
+        ending=None if isinstance(ending, SpawnFailure) else ending,
+        spawn_problem=problem,
+        refused_peers=door.refused_peers,
+    )
+    return conclude(house, party.run, party.plan, party.before, party.files, aftermath)
+
+
+def _spawn_and_watch(
+    house: House,
+    party: Party,
+    reader: TurnReader,
+    tails: Tails,
+    selector: selectors.BaseSelector,
+    door: Door,
+    stop: StopSignals,
+    progress: Callable[[Progress], None],
+) -> Ending | SpawnFailure:
+    if stop.requested is not None:
+        return Ending(exit_code=None, signal=None, killed=Killed.INTERRUPTED)
+    job = party.ready.job
+    launch = Launch(
+        argv=party.command.argv,
+        env=environment(
+            house.environment,
+            names=job.env,
+            run_id=party.run.run_id,
+            job=job.name,
+            gate=door.path,
+        ),
+        cwd=party.plan.workspace,
+        stdin_path=party.files.stdin if party.command.stdin_text is not None else None,
+        stdout_path=party.files.stdout,
+        stderr_path=party.files.stderr,
+    )
+    house.before_write("spawn")
+    child = spawn(launch)
+    if isinstance(child, SpawnFailure):
+        return child
+    door.admit(child.identity)
+    try:
+        house.state.runs.record_child(party.run.run_id, child.identity)
+    except BaseException:
+        _end_now(child)
+        raise
+    return watch(
+        child,
+        reader=reader,
+        tails=tails,
+        limits=_limits(job),
+        selector=selector,
+        tick=door.tick,
+        stop=stop,
+        progress=progress,
+    )
+
+
+def _end_now(child: Child) -> None:
+    """End the whole tree of a run that the harness itself cannot go on with."""
+    child.tree.end(exited=child.exited, pause=time.sleep, polite_s=0.0)
+    child.reap()
+
+
+def _limits(job: JobSpec) -> Limits:
+    return Limits(
+        timeout_s=job.timeout_s,
+        idle_timeout_s=job.idle_timeout_s,
+        exit_grace_s=job.exit_grace_s,
+        memory_bytes=job.memory_bytes,
+        max_output_bytes=job.max_output_bytes,
+    )
+
+
+def _door(house: House, party: Party) -> Door:
+    job = party.ready.job
+    gate = Gate(
+        house.state,
+        house.limits,
+        Writer(
+            agent_id=job.agent_id,
+            tiers=(Tier.EPHEMERAL, *job.tiers),
+            run_id=party.run.run_id,
+            job=job.name,
+        ),
+    )
+    return Door(
+        runtime=runtime_folder(house.environment),
+        gate=gate,
+        state=house.state,
+        harness=house.identity,
+        user=os.geteuid(),
+        monotonic=time.monotonic,
+    )
+
+
+def _refuse(house: House, name: str, checked: NotReady) -> RunAnswer:
+    """Record that a job did not start; one that is on already is told, not recorded."""
+    now = house.state.now()
+    record = refused_record(new_run_id(name, now), name, checked, now)
+    if checked.reason is Reason.ALREADY_RUNNING:
+        return RunAnswer(record=record, recorded=False)
+    house.state.runs.record_refused(record)
+    return RunAnswer(record=record)
+
+
+def _close_refused(house: House, run: OpenRun, checked: NotReady) -> RunRecord:
+    record = refused_record(run.run_id, run.job, checked, run.started_at)
+    closed = house.state.runs.close(record)
+    write_record(house, closed, files_of(house.home, run.run_id))
+    return closed
