@@ -299,7 +299,10 @@ class Journal(Protocol):
     def append(
         self, *, agent_id: str, scope: str, entry: str, decision: str | None, run_id: str | None
     ) -> JournalEntry:
-        """Store one entry; gone after `JOURNAL_LIFETIME`. Raises `GateRefused` beyond its bounds."""
+        """Store one entry; gone after `JOURNAL_LIFETIME`.
+
+        Raises `GateRefused` for a text that is no value by `value_problem`.
+        """
         ...
 
     def listed(
