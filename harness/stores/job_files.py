@@ -69,8 +69,11 @@ def check_job(
 
 def find_task(raw: JobFile, *, nightly: Path, findings: Findings) -> Task:
     """Return what the job does; empty with a finding where that is not told, or told twice."""
-    given = [key for key in ("prompt", "prompt_file", "batch") if getattr(raw, key) is not None]
+    keys = ("prompt", "prompt_file", "batch")
+    given = [key for key in keys if getattr(raw, key) is not None]
     nothing = Task(prompt=None, batch=None, source=b"")
+    if not given and findings.has(*keys):
+        return nothing
     if len(given) != 1:
         told = " and ".join(given) if given else "none of them"
         findings.add("prompt", f"expected exactly one of prompt, prompt_file and batch, got {told}")

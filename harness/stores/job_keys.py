@@ -165,7 +165,8 @@ class JobValues:
         """Return the workspace, absolute and without links; `/` where it cannot be used."""
         text = self.raw.workspace
         if text is None:
-            self.findings.add("workspace", 'missing: expected a folder, such as "~/sites/blog"')
+            if not self.findings.has("workspace"):
+                self.findings.add("workspace", 'missing: expected a folder, such as "~/sites/blog"')
             return Path("/")
         path = self._absolute("workspace", text)
         if path is None:
@@ -206,6 +207,8 @@ class JobValues:
         """Return the additional flags of the CLI; those that the harness sets are refused."""
         values = self.texts("args")
         for position, value in enumerate(values):
+            if not value.strip():
+                continue
             if value == "--" or (position == 0 and not value.startswith("-")):
                 self.findings.expected("args", "flags of the CLI", value)
                 continue

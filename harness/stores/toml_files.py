@@ -26,8 +26,8 @@ _EXPECTED: Mapping[object, str] = {
     bool: "true or false",
     int: "a whole number",
     float: "a number",
-    int | str: 'a whole number or a size such as "16MiB"',
 }
+_NUMBER_OR_SIZE = 'a whole number or a size such as "16MiB"'
 _Table = TypeVar("_Table", bound=msgspec.Struct)
 
 
@@ -66,6 +66,10 @@ class Findings:
     def expected(self, key: str, what: str, given: object) -> None:
         """Note a value that is not what was expected."""
         self.add(key, f"expected {what}, got {shown(given)}")
+
+    def has(self, *keys: str) -> bool:
+        """Tell whether one of these keys is known to be wrong, and so needs no second word."""
+        return any(problem.key in keys for problem in self.problems)
 
     def raise_any(self, *, hint: str = "") -> None:
         """Raise `ConfigurationProblem` with a line per mistake, if there is any."""
@@ -184,11 +188,9 @@ def _unknown(key: str, known: Mapping[str, object]) -> str:
 
 def _words(kind: object) -> str:
     """Return what a field's type wants, in words; TOML has no null, so None is left out."""
-    if kind in _EXPECTED:
-        return _EXPECTED[kind]
-    if get_origin(kind) in {Union, UnionType}:
-        (kind,) = (part for part in get_args(kind) if part is not type(None))
-    return _EXPECTED[kind]
+    parts = get_args(kind) if get_origin(kind) in {Union, UnionType} else (kind,)
+    wanted = [part for part in parts if part is not type(None)]
+    return _EXPECTED[wanted[0]] if len(wanted) == 1 else _NUMBER_OR_SIZE
 
 
 def _without_path(text: str, path: Path) -> str:
