@@ -12,7 +12,7 @@ EXIT_INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command and end the process with its exit status."""
-    status = _guarded(list(sys.argv[1:] if arguments is None else arguments))
+    status = run_arguments(sys.argv[1:] if arguments is None else arguments)
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -20,15 +20,15 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     sys.exit(status)
 
 
-def _guarded(arguments: list[str]) -> int:
-    """Run one command; whatever goes wrong becomes one line on stderr and an exit status."""
+def run_arguments(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit status; what goes wrong is one line on stderr."""
     import click
 
     from harness.cli.group import root
     from harness.errors import HarnessError
 
     try:
-        status = root.main(args=arguments, prog_name="harness", standalone_mode=False)
+        status = root.main(args=list(arguments), prog_name="harness", standalone_mode=False)
     except HarnessError as error:
         _fail(error)
         return error.exit_status

@@ -9,8 +9,8 @@ from harness.cli.render import fields, table
 from harness.core.diffs import Diff
 from harness.core.model import RunRecord
 from harness.core.report import Change, time_left
+from harness.core.restored import RestoreResult
 from harness.core.tiers import Proposal
-from harness.services.restore import RestoreResult
 from harness.stores.protocols import OpenRun
 
 _ANSWER_LINES = 12

@@ -37,6 +37,7 @@ from harness.core.model import (
     Verdict,
 )
 from harness.core.outcomes import classify, exit_hang
+from harness.core.output import OutputFormat
 from harness.core.text import bounded, one_line
 from harness.core.tiers import ProposalState
 from harness.core.versions import parse_version
@@ -125,7 +126,7 @@ def conclude(
             refused_peers=aftermath.refused_peers,
             survivors_left=ending.survivors_left if ending else 0,
             sync_problem=ending.sync_problem if ending else "",
-            has_events=plan.output_format.has_events,
+            has_events=plan.output_format is not OutputFormat.TEXT,
         ),
     )
     record = replace(record, findings=findings, detail=_detail(record, aftermath, files))

@@ -9,10 +9,11 @@ from harness.core.diffs import content_diff
 from harness.core.evidence import FileDigest, PathKind, below, changed_paths
 from harness.core.model import Outcome, RunRecord
 from harness.core.report import Change
+from harness.core.restored import RestoreResult
 from harness.errors import UnknownName, UsageProblem
 from harness.services.house import House
 from harness.services.plan import files_of, load_plan
-from harness.services.restore import RestoreResult, restore
+from harness.services.restore import restore
 from harness.stores.copies import Copies
 from harness.stores.protocols import Acknowledgement, State
 from harness.stores.snapshots import load_snapshot
