@@ -8,7 +8,7 @@ PYTHON ?= python3
 JOBS ?= auto
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
+INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input
 SOURCES := pyproject.toml $(shell find harness rules nightly systemd -type f -not -name '*.pyc')
 
 export PIP_ROOT_USER_ACTION := ignore
