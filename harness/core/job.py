@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import date
 from enum import StrEnum
 
 from harness.core.tiers import Tier
@@ -88,3 +89,8 @@ def parse_size(text: str) -> int | None:
     if match is None:
         return None
     return int(float(match[1]) * _FACTOR[match[2]])
+
+
+def fill_date(pattern: str, day: date) -> str:
+    """Return a pattern of `produces` with every `{date}` as `YYYY-MM-DD`."""
+    return pattern.replace("{date}", day.isoformat())
