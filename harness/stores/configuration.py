@@ -21,7 +21,7 @@ from harness.core.limits import GateLimits
 from harness.core.text import bounded, one_line
 from harness.core.tiers import VALUE_LIMIT
 from harness.errors import ConfigurationProblem, HostProblem, UnknownName
-from harness.stores.files import read_bounded, real_path
+from harness.stores.files import read_bounded, real_path, reason_of
 from harness.stores.homes import Home
 from harness.stores.job_files import check_job, find_task
 from harness.stores.job_keys import WORDS, JobFile, isolate_of, size_of
@@ -244,15 +244,28 @@ def _read_job(
 
 
 def _job_files(home: Home) -> list[tuple[str, Path]]:
-    """Return name and path of every job file, sorted; hidden files are editors' leftovers."""
-    try:
-        paths = sorted(home.nightly.glob("*.toml"))
-    except OSError as problem:
-        raise ConfigurationProblem(f"{home.nightly}: cannot be read: {problem}") from problem
-    found = [(path.name.removesuffix(".toml"), path) for path in paths if path.name[0] != "."]
+    """Return name and path of every job file, sorted."""
+    found = [(path.name.removesuffix(".toml"), path) for path in _toml_files(home.nightly)]
     if len(found) > _JOBS_LIMIT:
         raise ConfigurationProblem(f"{home.nightly}: expected at most {_JOBS_LIMIT} jobs")
     return found
+
+
+def _toml_files(folder: Path) -> list[Path]:
+    """Return the TOML files of a folder, sorted; hidden ones are editors' leftovers.
+
+    A folder that is missing holds none; one that cannot be read is an error, never empty.
+    """
+    try:
+        return sorted(
+            path
+            for path in folder.iterdir()
+            if path.name.endswith(".toml") and not path.name.startswith(".")
+        )
+    except FileNotFoundError:
+        return []
+    except OSError as problem:
+        raise ConfigurationProblem(f"{folder}: cannot be read: {reason_of(problem)}") from problem
 
 
 def _rules_of(home: Home) -> list[tuple[str, bytes]]:
@@ -260,8 +273,7 @@ def _rules_of(home: Home) -> list[tuple[str, bytes]]:
     try:
         return [
             (f"rules/{path.name}", read_bounded(path, FILE_LIMIT))
-            for path in sorted(home.rules.glob("*.toml"))
-            if not path.name.startswith(".")
+            for path in _toml_files(home.rules)
         ]
     except HostProblem as problem:
         raise ConfigurationProblem(str(problem)) from problem

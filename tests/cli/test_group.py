@@ -32,11 +32,12 @@ HEAVY = (
 )
 IMPORTED_BY_HELP = """
 import sys
+before = set(sys.modules)
 from harness.cli import main
 try:
     main(["--help"])
 finally:
-    print(*sys.modules, sep="\\n", file=sys.stderr)
+    print(*(set(sys.modules) - before), sep="\\n", file=sys.stderr)
 """
 
 
@@ -75,6 +76,28 @@ def test_what_is_no_command_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(root, "table", {"x": ("harness.cli.group:COMMANDS", "")})
     with pytest.raises(TypeError, match="no click command"):
         root.get_command(click.Context(root), "x")
+
+
+def test_the_version_is_looked_up_when_asked_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--version` prints the installed version, and no command is needed."""
+    monkeypatch.setattr("importlib.metadata.version", lambda name: f"1.2.3 of {name}")
+    monkeypatch.setattr(root, "inside", lambda: None)
+    assert root.main(["--version"], standalone_mode=False) == 0
+    assert capsys.readouterr().out == "harness 1.2.3 of agy-harness\n"
+
+
+def test_a_name_beyond_the_table_is_no_command() -> None:
+    """Only what stands in the table is ever imported."""
+    assert root.get_command(click.Context(root), "os") is None
+
+
+def test_what_shows_a_run_is_found_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variable that a run sets is named; without one nothing is refused."""
+    assert root.inside() is None
+    monkeypatch.setenv("HARNESS_RUN_ID", "x")
+    assert root.inside() == "HARNESS_RUN_ID"
 
 
 def test_an_unknown_command_brings_the_nearest_name() -> None:

@@ -13,6 +13,7 @@ from harness.core.job import Isolate, JobSpec
 from harness.core.limits import GateLimits
 from harness.core.tiers import Tier
 from harness.errors import ConfigurationProblem, UnknownName
+from harness.stores import configuration
 from harness.stores.configuration import (
     HomeSettings,
     JobProblem,
@@ -481,6 +482,23 @@ def test_a_home_without_a_folder_for_jobs_has_none(home: Home) -> None:
     """A missing nightly/ is an empty one."""
     home.nightly.rmdir()
     assert load_jobs(home) == []
+
+
+def test_a_folder_that_cannot_be_read_is_never_empty(home: Home) -> None:
+    """What is no folder stops everything instead of standing for no jobs or no rules."""
+    home.nightly.rmdir()
+    home.nightly.write_text("")
+    with pytest.raises(ConfigurationProblem, match="nightly: cannot be read: not a directory"):
+        load_jobs(home)
+
+
+def test_the_number_of_jobs_is_bounded(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with too many files is refused before they are read."""
+    monkeypatch.setattr(configuration, "_JOBS_LIMIT", 1)
+    write_job(home, "a")
+    write_job(home, "b")
+    with pytest.raises(ConfigurationProblem, match="expected at most 1 jobs"):
+        load_jobs(home)
 
 
 VALUES = st.recursive(

@@ -204,6 +204,13 @@ def test_the_runtime_folder_is_private_and_short(tmp_path: Path) -> None:
         base.rmdir()
 
 
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder that takes no others")
+def test_a_runtime_folder_that_cannot_be_made_is_named() -> None:
+    """A runtime directory that takes no folders gives a clear error."""
+    with pytest.raises(HostProblem, match="cannot be made"):
+        runtime_folder({"XDG_RUNTIME_DIR": "/proc/self"})
+
+
 @pytest.mark.parametrize("given", ["", "relative", "/nowhere/at/all", "/tmp/" + "long" * 30])  # noqa: S108
 def test_without_a_usable_runtime_directory_there_is_one_in_tmp(given: str) -> None:
     """A missing, relative or long runtime directory gives way to a private folder in /tmp."""
