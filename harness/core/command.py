@@ -26,7 +26,7 @@ _NO_SLASH_PREFIX = "Your task:\n"
 _OWN_FLAGS = frozenset(
     {
         *("p", "print", "prompt", "print-timeout", "log-file"),
-        *("output-format", "input-format", "continue", "c"),
+        *("output-format", "input-format"),
     }
 )
 
