@@ -101,24 +101,34 @@ def test_a_transaction_joins_writes(state: State, reopen: Callable[..., State]) 
     assert kinds(other) == ["run.claimed", "proposal.proposed"]
 
 
-def test_a_failed_transaction_leaves_nothing(state: State) -> None:
+@pytest.mark.parametrize("problem", [ValueError, KeyboardInterrupt])
+def test_a_failed_transaction_leaves_nothing(state: State, problem: type[BaseException]) -> None:
     """Any exception, an interrupt included, takes everything back and leaves the state usable."""
-    for problem in (ValueError, KeyboardInterrupt):
-        with pytest.raises(problem), state.transaction():
+
+    def fail() -> None:
+        with state.transaction():
             claimed(state, "r1")
             proposed(state, "r1")
             raise problem
+
+    with pytest.raises(problem):
+        fail()
     assert (state.runs.unfinished(), kinds(state)) == ([], [])
     claimed(state, "r1")
 
 
 def test_an_inner_failure_takes_back_its_own_part(state: State) -> None:
     """Who catches the failure of one write may still commit the others."""
-    with state.transaction():
-        claimed(state, "r1")
-        with pytest.raises(StoreProblem), state.transaction():
+
+    def propose_and_fail() -> None:
+        with state.transaction():
             proposed(state, "r1")
             state.runs.close(record(state, "nobody"))
+
+    with state.transaction():
+        claimed(state, "r1")
+        with pytest.raises(StoreProblem):
+            propose_and_fail()
         claimed(state, "r2", "site")
     assert kinds(state) == ["run.claimed", "run.claimed"]
     assert state.proposals.listed() == []
@@ -153,7 +163,7 @@ def test_every_write_can_fail_without_harm(reopen: Callable[..., State]) -> None
 
 
 def test_a_sound_state_has_no_contradictions(state: State) -> None:
-    """check is empty for a state that only this program has written."""
+    """Check is empty for a state that only this program has written."""
     pending(state, "r1")
     proposed(state, None, "other")
     state.switches.set("paused", on=False, actor="ada@cli")

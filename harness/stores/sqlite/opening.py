@@ -111,15 +111,15 @@ def _use_wal(connection: sqlite3.Connection, patience_s: float) -> None:
 
 def _create(path: Path) -> None:
     """Create an empty file that only its owner may read, in a folder of the same kind."""
+    # An existing file is not opened here: closing it would drop SQLite's locks on it.
+    if path.is_file():
+        return
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # An existing file is not opened here: closing it would drop SQLite's locks on it.
         create_private(path)
         sync_folder(path.parent)
-    except FileExistsError:
-        return
     except OSError as error:
-        # On read-only media `open` says so even where the file is there.
+        # Another process may just have been first.
         if not path.is_file():
             raise system_problem(error, path) from error
 

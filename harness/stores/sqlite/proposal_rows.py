@@ -13,6 +13,7 @@ from harness.stores.sqlite.faults import damaged
 from harness.stores.sqlite.times import to_time, to_time_or_none
 
 ONE = "SELECT * FROM proposals WHERE id = ?"
+ALL = "SELECT * FROM proposals ORDER BY seq"
 MATCHING = "SELECT id FROM proposals WHERE id >= ? AND id < ? ORDER BY seq DESC LIMIT 10"
 OF_RUN = "SELECT * FROM proposals WHERE run_id = ? ORDER BY seq"
 SAME_IN_RUN = "SELECT * FROM proposals WHERE run_id = ? AND key = ? AND value_sha256 = ?"

@@ -87,7 +87,9 @@ class SqliteProposals:
 
     def listed(self, states: Iterable[ProposalState] | None = None) -> list[Proposal]:
         """Return proposals in these states (default: all), oldest first."""
-        wanted = set(ProposalState if states is None else states)
+        if states is None:
+            return self._shown(self._database.rows(sql.ALL))
+        wanted = set(states)
         stored = wanted | set(OPEN_STATES) if ProposalState.EXPIRED in wanted else wanted
         query, parameters = sql.in_states(stored)
         shown = self._shown(self._database.rows(query, parameters))
