@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from harness.agy.host import own_identity
 from harness.cli.context import Options, actor, open_home, utc_now
 from harness.cli.render import note
-from harness.errors import StoreProblem
+from harness.errors import HostProblem, StoreProblem
 from harness.services.house import House
 from harness.services.settle import settle
 from harness.stores.configuration import load_gate_limits, load_home_settings
@@ -85,7 +85,7 @@ def open_reading(options: Options) -> Iterator[Reading]:
         with open_house(options) as house:
             yield Reading(home=house.home, state=house.state, read_only=False)
             return
-    except StoreProblem as problem:
+    except (StoreProblem, HostProblem) as problem:
         home = open_home(options)
         if not home.database.exists() or not _is_read_only(home):
             raise

@@ -99,10 +99,13 @@ class Refused(msgspec.Struct, frozen=True, kw_only=True):
     hint: str = ""
 
 
-class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """One line back: exactly one of the two is set."""
+_NOTHING = msgspec.Raw(b"null")
 
-    result: msgspec.Raw | None = None
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line back: exactly one of the two is there."""
+
+    result: msgspec.Raw = _NOTHING
     refused: Refused | None = None
 
 
@@ -137,7 +140,7 @@ def decode_reply(line: bytes, kind: type[A]) -> A | Refused:
     reply = _REPLY.decode(line)
     if reply.refused is not None:
         return reply.refused
-    if reply.result is None:
+    if bytes(reply.result) == b"null":
         message = "a reply without result and refusal"
         raise msgspec.DecodeError(message)
     return msgspec.json.decode(reply.result, type=kind)

@@ -125,6 +125,7 @@ class TurnReader:
             model=log.model,
             conversation_ids=turn.conversation_ids.values(),
             mcp_calls=turn.mcp_calls,
+            gate_calls=turn.gate_calls,
             written_paths=turn.written_paths.values(),
             usage=turn.usage,
             peak_context_tokens=turn.peak_context_tokens,

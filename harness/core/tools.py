@@ -14,6 +14,7 @@ from harness.core.events import Step
 from harness.core.loose_json import UNREADABLE
 
 _PATH_LIMIT = 4096
+_COMMAND_LIMIT = 64 * 1024
 _NAME_LIMIT = 200
 _VALUE = rb'"\s*:\s*(?P<value>"[^"\\]*+(?:\\.[^"\\]*+)*+")'
 
@@ -30,6 +31,9 @@ _TOOL = re.compile(rb'"tool_?name' + _VALUE, re.IGNORECASE | re.DOTALL)
 _WRITES = re.compile(r"write|edit|replace|create|delete|move|patch|rename|remove|append|copy")
 _MCP_CALLERS = frozenset({"callmcptool", "mcptool", "mcp"})
 _MCP_PREFIX = "mcp__"
+_GATE_TOOL = "canonical_propose"
+#: A command line that asks the gate for a canonical write; quotes inside JSON are escaped.
+_GATE_COMMAND = re.compile(rb"\bharness\b[^\n]{0,400}?\bgate\s+write\b[^\n]{0,4000}?\bcanonical\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +82,16 @@ def mcp_tool(step: Step) -> str:
 def written_paths(step: Step) -> Iterator[str]:
     """Return the paths that the parameters of a step name, as given."""
     return _strings(_PATH_PARAMETERS, _parameters(step))
+
+
+def asks_gate(step: Step) -> bool:
+    """Return whether a step asks the gate for a canonical write, by MCP tool or by command."""
+    parameters = _parameters(step)[:_COMMAND_LIMIT]
+    return (
+        tool_name(step).endswith(_GATE_TOOL)
+        or _GATE_TOOL in _strings(_TOOL, parameters)
+        or _GATE_COMMAND.search(parameters) is not None
+    )
 
 
 def _parameters(step: Step) -> bytes:

@@ -10,7 +10,7 @@ from harness.core.denials import denials_in_result
 from harness.core.events import Event, Result, Step, StepState, StepType, TokenCounts
 from harness.core.loose_json import BIGGEST_NUMBER
 from harness.core.model import ANSWER_LIMIT, Denial, McpCall, Usage
-from harness.core.tools import mcp_tool, tool_name, tool_traits, written_paths
+from harness.core.tools import asks_gate, mcp_tool, tool_name, tool_traits, written_paths
 
 _SUCCESS = "SUCCESS"
 _WORD_LIMIT = 200
@@ -87,6 +87,7 @@ class TurnFacts:
         self._seen_id: str | None = None
         self._conversation = ""
         self._mcp_calls: dict[StepKey, McpCall] = {}
+        self._gate_steps: set[StepKey] = set()
         self._steps: dict[StepKey, StepState] = {}
         self._lost_active = False
         self._usage = UsageSum()
@@ -118,6 +119,11 @@ class TurnFacts:
     def mcp_calls(self) -> tuple[McpCall, ...]:
         """The MCP tools called, each step once with its last state."""
         return tuple(self._mcp_calls.values())
+
+    @property
+    def gate_calls(self) -> int:
+        """How many tool steps asked the gate for a canonical write."""
+        return len(self._gate_steps)
 
     @property
     def usage(self) -> Usage:
@@ -192,6 +198,8 @@ class TurnFacts:
         if len(self._steps) > _STEPS_REMEMBERED:
             oldest = next(iter(self._steps))
             self._lost_active |= self._steps.pop(oldest) is StepState.ACTIVE
+        if len(self._gate_steps) < _STEPS_REMEMBERED and asks_gate(step):
+            self._gate_steps.add(key)
         traits = tool_traits(tool_name(step))
         if traits.calls_mcp:
             self._take_mcp_call(key, step)

@@ -7,12 +7,10 @@ import shlex
 from dataclasses import dataclass, field
 
 from harness.agy.roots import guard_roots
-from harness.core.command import build, environment
 from harness.core.model import CliIdentity, Finding, Reason
 from harness.services.house import House
-from harness.services.plan import files_of
 from harness.services.preflight import NotReady, preflight
-from harness.services.prepare import new_run_id
+from harness.services.prepare import command_of, new_run_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,17 +63,7 @@ def dry_run(house: House, name: str, *, unattended: bool) -> DryRun:
     job = checked.job
     workspace = os.path.realpath(job.workspace)
     run_id = new_run_id(job.name, house.state.now())
-    command = build(
-        job,
-        checked.features,
-        binary=checked.cli.path or "",
-        workspace=workspace,
-        log_file=files_of(house.home, run_id).log,
-        run_id=run_id,
-    )
-    names = environment(
-        house.environment, names=job.env, run_id=run_id, job=job.name, gate="(a socket)"
-    )
+    command = command_of(house, checked, run_id, workspace, gate="(a socket)")
     return DryRun(
         ready=True,
         job=name,
@@ -83,7 +71,7 @@ def dry_run(house: House, name: str, *, unattended: bool) -> DryRun:
         isolation=checked.isolation,
         workspace=workspace,
         argv=command.argv,
-        environment=tuple(sorted(names)),
+        environment=tuple(sorted(command.env)),
         guards=guard_roots(workspace, job.guard),
         findings=(*checked.findings, *command.findings),
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.agy.locate import Configured, Located, NotFound, locate
 from harness.agy.version import ask_version
-from harness.core.command import environment
+from harness.core.environment import environment
 from harness.core.job import Isolate, JobSpec
 from harness.core.model import CliIdentity, Finding, Reason
 from harness.core.tiers import Tier
@@ -73,7 +73,7 @@ def find_binary(house: House) -> Located | NotFound:
 def identify(house: House, job: JobSpec | None, binary: str) -> tuple[CliIdentity, Features]:
     """Ask the binary for its version and take its digest."""
     names = job.env if job is not None else ()
-    environ = environment(house.environment, names=names, run_id=None, job=None, gate=None)
+    environ = environment(house.environment, names=names, run_id="", job="", gate="")
     answer = ask_version(binary, environ, _VERSION_PATIENCE_S)
     features = parse_version(answer.text)
     identity = CliIdentity(

@@ -13,7 +13,8 @@ from harness.agy.artefacts import artefact_paths, stand
 from harness.agy.guards import TooLarge, snapshot
 from harness.agy.roots import guard_roots, watched_roots
 from harness.core.advice import advise
-from harness.core.command import Command, build
+from harness.core.command import Command, build, prompt_file_in
+from harness.core.environment import environment
 from harness.core.evidence import FileDigest, below, changed_paths
 from harness.core.job import JobSpec, fill_date
 from harness.core.model import Finding, Outcome, Reason, RunRecord
@@ -99,8 +100,11 @@ def _free_run_id(house: House, job: str) -> str:
     raise HostProblem(f"no free run id was found for {job} in this minute; try again")
 
 
-def prepare(house: House, ready: Ready, run: OpenRun) -> Party | NotReady:
-    """Digest and copy what is guarded, build the command, and write the plan durably."""
+def prepare(house: House, ready: Ready, run: OpenRun, *, gate: str) -> Party | NotReady:
+    """Digest and copy what is guarded, build the command, and write the plan durably.
+
+    `gate` is the path of the run's socket.
+    """
     job, files = ready.job, files_of(house.home, run.run_id)
     make_private_folder(Path(files.folder))
     guards, watched = guard_roots(run.workspace, job.guard), watched_roots(run.workspace)
@@ -115,14 +119,7 @@ def prepare(house: House, ready: Ready, run: OpenRun) -> Party | NotReady:
             job=job,
             cli=ready.cli,
         )
-    command = build(
-        job,
-        ready.features,
-        binary=ready.cli.path or "",
-        workspace=run.workspace,
-        log_file=files.log,
-        run_id=run.run_id,
-    )
+    command = command_of(house, ready, run.run_id, run.workspace, gate=gate)
     plan = _plan(house, ready, run, command, guards, watched)
     plan = replace(
         plan,
@@ -134,6 +131,20 @@ def prepare(house: House, ready: Ready, run: OpenRun) -> Party | NotReady:
     return Party(ready=ready, run=run, files=files, plan=plan, before=before, command=command)
 
 
+def command_of(house: House, ready: Ready, run_id: str, workspace: str, *, gate: str) -> Command:
+    """Return the command of one run of a job."""
+    return build(
+        ready.job,
+        ready.features,
+        binary=ready.cli.path or "",
+        log_file=files_of(house.home, run_id).log,
+        prompt_file=prompt_file_in(workspace, run_id),
+        run_environment=environment(
+            house.environment, names=ready.job.env, run_id=run_id, job=ready.job.name, gate=gate
+        ),
+    )
+
+
 def _plan(
     house: House,
     ready: Ready,
@@ -143,7 +154,7 @@ def _plan(
     watched: tuple[str, ...],
 ) -> RunPlan:
     job = ready.job
-    date = f"{run.started_at.astimezone():%Y-%m-%d}"
+    date = run.started_at.astimezone().date()  # local: as the person names their files
     artefacts = artefact_paths(run.workspace, [fill_date(each, date) for each in job.produces])
     home = house.environment.get("HOME", "")
     return RunPlan(
@@ -198,7 +209,7 @@ def _write_inputs(house: House, files: RunFiles, command: Command, job: JobSpec)
         atomic_write(
             Path(files.stdin), command.stdin_text.encode(), before_write=house.before_write
         )
-    if command.prompt_file_text is not None:
+    if command.prompt_file is not None and command.prompt_file_text is not None:
         atomic_write(
             Path(command.prompt_file),
             command.prompt_file_text.encode(),

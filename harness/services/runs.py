@@ -8,13 +8,13 @@ import selectors
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from harness.agy.collect import Tails
 from harness.agy.limits import Limits
 from harness.agy.process import Child, Launch, SpawnFailure, make_undumpable, spawn
 from harness.agy.stop import StopSignals
 from harness.agy.watch import Ending, Progress, no_progress, watch
-from harness.core.command import environment
 from harness.core.job import JobSpec
 from harness.core.model import Killed, Reason, RunRecord
 from harness.core.output import TurnReader
@@ -63,24 +63,25 @@ def run_job(
                 reason=Reason.ALREADY_RUNNING, detail=detail, job=checked.job, cli=checked.cli
             )
             return _refuse(house, name, busy)
-        prepared = prepare(house, checked, claimed)
+        door = _door(house, checked.job, claimed.run_id)
+        prepared = prepare(house, checked, claimed, gate=door.path)
         if isinstance(prepared, NotReady):
             return RunAnswer(record=_close_refused(house, claimed, prepared))
-        return RunAnswer(record=_run_claimed(house, prepared, stop, progress))
+        return RunAnswer(record=_run_claimed(house, prepared, door, stop, progress))
 
 
 def _run_claimed(
-    house: House, party: Party, stop: StopSignals, progress: Callable[[Progress], None]
+    house: House, party: Party, door: Door, stop: StopSignals, progress: Callable[[Progress], None]
 ) -> RunRecord:
     reader = TurnReader(output_format=party.plan.output_format)
     tails = tails_of(party.files, party.plan, make=True)
-    door = _door(house, party)
     with selectors.DefaultSelector() as selector, contextlib.closing(tails):
         door.open(selector)
         try:
             ending = _spawn_and_watch(house, party, reader, tails, selector, door, stop, progress)
         finally:
             door.close()
+            _remove_prompt_file(party.command.prompt_file)
     problem = ending.problem if isinstance(ending, SpawnFailure) else None
     aftermath = Aftermath(
         report=reader.finish(),
@@ -106,14 +107,8 @@ def _spawn_and_watch(
     job = party.ready.job
     launch = Launch(
         argv=party.command.argv,
-        env=environment(
-            house.environment,
-            names=job.env,
-            run_id=party.run.run_id,
-            job=job.name,
-            gate=door.path,
-        ),
-        cwd=party.plan.workspace,
+        env=party.command.env,
+        cwd=party.command.cwd,
         stdin_path=party.files.stdin if party.command.stdin_text is not None else None,
         stdout_path=party.files.stdout,
         stderr_path=party.files.stderr,
@@ -146,6 +141,13 @@ def _end_now(child: Child) -> None:
     child.reap()
 
 
+def _remove_prompt_file(path: str | None) -> None:
+    """Take the long prompt out of the workspace; the run's folder keeps it."""
+    if path is not None:
+        with contextlib.suppress(OSError):
+            Path(path).unlink()
+
+
 def _limits(job: JobSpec) -> Limits:
     return Limits(
         timeout_s=job.timeout_s,
@@ -156,15 +158,14 @@ def _limits(job: JobSpec) -> Limits:
     )
 
 
-def _door(house: House, party: Party) -> Door:
-    job = party.ready.job
+def _door(house: House, job: JobSpec, run_id: str) -> Door:
     gate = Gate(
         house.state,
         house.limits,
         Writer(
             agent_id=job.agent_id,
             tiers=(Tier.EPHEMERAL, *job.tiers),
-            run_id=party.run.run_id,
+            run_id=run_id,
             job=job.name,
         ),
     )

@@ -30,6 +30,17 @@ command = ["harness", "gate", "write", "ads/floor", "--tier", "canonical", "--va
 SLEEPS = '[[steps]]\nsleep = 60\n[[steps]]\ntext = "late"\n'
 ANSWERS = '[[steps]]\ntext = "All is well."\n'
 CANONICAL = ["journal", "canonical"]
+# everything is imported by a first call, before this process gives up its rights
+AS_NOBODY = """
+import contextlib, io, os
+from harness.cli import run_arguments
+with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())):
+    run_arguments(["report", "--json"])
+if os.geteuid() == 0:
+    os.setgid(65534)
+    os.setuid(65534)
+raise SystemExit(run_arguments(["report", "--json"]))
+"""
 
 
 @pytest.fixture
@@ -231,13 +242,11 @@ def test_inside_a_run_a_persons_commands_are_refused(night: Night, words: tuple[
     """An agent that asks for a person's command gets exit 1, and nothing is recorded."""
     step = json.dumps(["harness", *words])
     night.job("ads", f'[[steps]]\ncommand = {{ run = {step} }}\n[[steps]]\ntext = "tried"\n')
-    environment = {"FAKE_AGY_RECORD": str(night.folder / "record")}
-    night.play("ads", (night.user / "ads.toml").read_text() + "")
     text = (night.user / "ads.toml").read_text()
     (night.user / "ads.toml").write_text(f'record = "{night.folder / "record"}"\n' + text)
-    _, record = night.run("ads", **environment)
+    _, record = night.run("ads")
     lines = [json.loads(line) for line in (night.folder / "record").read_text().splitlines()]
-    (command,) = [line for line in lines if line.get("kind") == "command" and "exit" in line]
+    (command,) = [line for line in lines if line["line"] == "command"]
     assert command["exit"] == 1
     assert "refused inside a run" in command["stderr"]
     assert len(night.harness("runs", "list", "--json").json) == 1
@@ -331,25 +340,18 @@ def test_a_store_that_takes_no_writes_is_reported_on(night: Night) -> None:
     """`report` reads a state folder that cannot be written, and says that it did not settle."""
     night.job("ads", ANSWERS)
     night.run("ads")
-    code = (
-        "import os, sys; os.setgid(65534); os.setuid(65534); "
-        "from harness.cli import main; main(['report', '--json'])"
-    )
+    for path in [*night.folder.parents][:3]:
+        path.chmod(0o711)
     for path in [night.folder, *night.folder.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)
-    done = (
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={**night.environment, "PYTHONPATH": str(Path(__file__).parents[2])},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if os.geteuid() == 0
-        else None
+    done = subprocess.run(
+        [sys.executable, "-c", AS_NOBODY],
+        env=night.environment,
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    if done is None:
-        pytest.skip("needs root, to become somebody else")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["counts"]["untouched"] == 1
     assert any("read-only" in note for note in json.loads(done.stdout)["notes"])
