@@ -48,6 +48,17 @@ def test_versions_count_from_one(state: State, clock: HandClock) -> None:
     assert history[1].updated_at == START
 
 
+def test_a_write_needs_no_run(state: State) -> None:
+    """What a person writes from a shell belongs to no run."""
+    state.canonical.apply(
+        "a", "one", operation_key="o", expected_version=0, actor="ada@cli", run_id=None
+    )
+    newest = state.canonical.read("a")
+    assert newest is not None
+    assert newest.run_id is None
+    assert "run_id" not in state.events.listed()[0].facts
+
+
 @pytest.mark.parametrize("expected", [0, 2, -1])
 def test_a_moved_base_is_a_conflict(state: State, expected: int) -> None:
     """Against any other version than the present one nothing is written."""

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import NewerSchema, StoreDamaged, StoreProblem
-from harness.stores.sqlite import open_state
+from harness.stores.sqlite import open_state, opening
 from harness.stores.sqlite.opening import open_database
 from tests.helpers.states import HandClock, claimed, ran
 
@@ -115,15 +115,15 @@ def test_a_newer_schema_is_refused(tmp_path: Path, *, read_only: bool) -> None:
         open_state(path, clock=HandClock(), read_only=read_only)
 
 
-@pytest.mark.parametrize("fresh", [False, True])
-def test_a_locked_file_says_so(tmp_path: Path, *, fresh: bool) -> None:
+@pytest.mark.parametrize(("fresh", "read_only"), [(True, False), (False, False), (False, True)])
+def test_a_locked_file_says_so(tmp_path: Path, *, fresh: bool, read_only: bool) -> None:
     """A database that another process keeps to itself is a clear error after the wait."""
     path = tmp_path / "harness.db" if fresh else made(tmp_path)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("PRAGMA locking_mode = EXCLUSIVE")
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(StoreProblem, match="another process holds the database"):
-            open_database(path, busy_timeout_ms=50)
+            open_database(path, busy_timeout_ms=50, read_only=read_only)
 
 
 def test_a_reader_does_not_stop_the_switch_to_wal_for_ever(tmp_path: Path) -> None:
@@ -135,6 +135,38 @@ def test_a_reader_does_not_stop_the_switch_to_wal_for_ever(tmp_path: Path) -> No
         other.execute("SELECT COUNT(*) FROM sqlite_master").fetchall()
         with pytest.raises(StoreProblem, match="another process holds the database"):
             open_database(path, busy_timeout_ms=50)
+
+
+def test_the_switch_to_wal_waits_its_turn() -> None:
+    """SQLite answers at once here when another process switches; asking again is our part."""
+
+    class Busy:
+        answers = 3
+
+        def execute(self, _sql: str) -> None:
+            self.answers -= 1
+            if self.answers:
+                error = sqlite3.OperationalError("database is locked")
+                error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+                raise error
+
+    busy = Busy()
+    opening._use_wal(busy, 60.0)  # type: ignore[arg-type]
+    assert busy.answers == 0
+
+
+def test_another_process_may_create_the_file_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that appears between the look and the creation is simply used."""
+
+    def too_late(path: Path) -> None:
+        path.touch(mode=0o600)
+        raise FileExistsError
+
+    monkeypatch.setattr(opening, "create_private", too_late)
+    with closing(open_state(tmp_path / "harness.db", clock=HandClock())) as state:
+        assert state.check() == []
 
 
 def test_a_folder_in_place_of_the_file(tmp_path: Path) -> None:
@@ -216,7 +248,7 @@ import json, os, sys
 from contextlib import closing
 from pathlib import Path
 from harness.errors import StoreProblem
-from harness.stores.sqlite import open_state
+from harness.stores.sqlite import open_state, opening
 from tests.helpers.states import HandClock, claimed
 
 def attempt(action):
@@ -274,6 +306,17 @@ def test_read_only_media_can_be_read(tmp_path: Path, shelf: Path) -> None:
     assert "StoreProblem" in str(answers["write"])
     assert "harness.db: the database cannot be" in str(answers["write"])
     assert "cannot be created" in str(answers["create"])
+
+
+def test_where_no_wal_can_be_opened_the_file_itself_is_read(tmp_path: Path) -> None:
+    """Without a WAL the main file is the whole truth; with one that is closed to us it is not."""
+    path = made(tmp_path)
+    path.with_name("harness.db-shm").symlink_to("harness.db-shm")  # opened by nobody
+    with closing(open_state(path, clock=HandClock(), read_only=True)) as state:
+        assert state.runs.get("r1") is not None
+    path.with_name("harness.db-wal").write_bytes(b"a commit")
+    with pytest.raises(StoreProblem, match=r"newest changes stand in harness\.db-wal"):
+        open_state(path, clock=HandClock(), read_only=True)
 
 
 def test_a_wal_on_read_only_media_is_read_too(tmp_path: Path, shelf: Path) -> None:
