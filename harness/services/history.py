@@ -106,7 +106,7 @@ def _snapshots(
 ) -> tuple[Mapping[str, FileDigest], Mapping[str, FileDigest], tuple[str, ...]] | None:
     files = files_of(house.home, record.run_id)
     after = load_snapshot(Path(files.guards_after))
-    loaded = load_plan(files)
+    loaded = load_plan(files) if after is not None else None
     if after is None or loaded is None:
         return None
     plan, before = loaded
