@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-import socket
-import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from harness.agy.host import boot_id, is_row_of, same_boot
 from harness.agy.table import LINUX, SAME_START_S, ProcessRow, read_environment, read_row
 from harness.core.process import ProcessIdentity
 from harness.errors import DoorProblem
+
+if TYPE_CHECKING:
+    import socket
 
 RUN_VARIABLE = "HARNESS_RUN_ID"
 GATE_VARIABLE = "HARNESS_GATE"
@@ -49,6 +51,9 @@ class Inside:
 
 def peer_of(connection: socket.socket) -> Peer:
     """Return who connected to a Unix socket; raises `DoorProblem` where nobody can tell."""
+    import socket
+    import struct
+
     try:
         if LINUX:
             raw = connection.getsockopt(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import ctypes.util
 import os
 from pathlib import Path
 
@@ -96,7 +94,9 @@ def _boot_name() -> str:
 
 def _darwin_boot_name() -> str:
     """Return macOS's own name of this boot; empty where the system has none."""
-    library = ctypes.CDLL(ctypes.util.find_library("c"), use_errno=True)
+    import ctypes
+
+    library = ctypes.CDLL(None)
     if not hasattr(library, "sysctlbyname"):
         return ""
     buffer = ctypes.create_string_buffer(64)

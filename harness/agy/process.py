@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import signal
@@ -276,6 +275,8 @@ def make_undumpable() -> bool:
 def _prctl(option: int, value: int) -> bool:
     if not LINUX:
         return False
+    import ctypes
+
     zero = ctypes.c_ulong(0)
     call = ctypes.CDLL(None, use_errno=True).prctl
     return int(call(option, ctypes.c_ulong(value), zero, zero, zero)) == 0

@@ -151,26 +151,30 @@ class Tree:
             ):
                 self.reaped_cpu_s += reap(row.pid)
 
-    def end(self, *, exited: Callable[[], bool], pause: Pause, polite_s: float = POLITE_S) -> Swept:
+    def end(
+        self, *, exited: Callable[[], bool], pause: Pause, polite_s: float | None = None
+    ) -> Swept:
         """End the CLI and then all that is left of its tree.
 
         SIGINT to the CLI's group, then SIGTERM, then SIGKILL, each only where the one before
         did not help; then `finish`. The CLI itself is not reaped here.
         """
+        patience_s = POLITE_S if polite_s is None else polite_s
         for number in (signal.SIGINT, signal.SIGTERM):
             if exited():
                 break
             self._signal_group(number)
-            _wait(exited, polite_s, pause)
+            _wait(exited, patience_s, pause)
         if not exited():
             self._signal_group(signal.SIGKILL)
             self._kill_child()
-            _wait(exited, polite_s, pause)
+            _wait(exited, POLITE_S, pause)
         return self.finish(pause=pause)
 
-    def finish(self, *, pause: Pause, grace_s: float = STRAGGLER_GRACE_S) -> Swept:
+    def finish(self, *, pause: Pause, grace_s: float | None = None) -> Swept:
         """Kill what outlived the CLI, after a short grace to leave by itself."""
-        _wait(lambda: not self.members(sweep=True), grace_s, pause)
+        patience_s = STRAGGLER_GRACE_S if grace_s is None else grace_s
+        _wait(lambda: not self.members(sweep=True), patience_s, pause)
         return self.kill(pause=pause)
 
     def kill(self, *, pause: Pause, limit_s: float = SWEEP_LIMIT_S) -> Swept:
