@@ -244,7 +244,7 @@ class _Walk:
                 before = os.fstat(descriptor)
                 if not stat.S_ISREG(before.st_mode):
                     return None
-                sha256 = self._hash(descriptor)
+                sha256 = self._hash(descriptor, before.st_size)
                 after = os.fstat(descriptor)
             finally:
                 os.close(descriptor)
@@ -253,10 +253,13 @@ class _Walk:
                 return digest
         return digest and replace(digest, digested_ns=0)
 
-    def _hash(self, descriptor: int) -> str:
+    def _hash(self, descriptor: int, size: int) -> str:
+        """Digest a file up to one byte more than its size: growth must not keep us for ever."""
         content = hashlib.sha256()
-        while chunk := os.read(descriptor, _CHUNK):
+        left = size + 1
+        while left > 0 and (chunk := os.read(descriptor, min(_CHUNK, left))):
             content.update(chunk)
+            left -= len(chunk)
             self._check_time()
         return content.hexdigest()
 

@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.cli.render_runs import diff_text
-from harness.core.report import Change, Line, MorningReport, Style, screen
+from harness.core.report import Change, MorningReport
+from harness.core.screen import Line, Style, screen
 from harness.core.text import neutralise, one_line
 
 _LOOK = {

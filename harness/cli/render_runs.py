@@ -8,8 +8,9 @@ from datetime import datetime
 from harness.cli.render import fields, table
 from harness.core.diffs import Diff
 from harness.core.model import RunRecord
-from harness.core.report import Change, time_left
+from harness.core.report import Change
 from harness.core.restored import RestoreResult
+from harness.core.screen import time_left
 from harness.core.tiers import Proposal
 from harness.stores.protocols import OpenRun
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from harness.core.model import ErrorKind, Outcome, Reason, RunRecord
 
 _REFUSED = {
@@ -39,7 +41,7 @@ _ERRORED = {
     Reason.EMPTY_OUTPUT: "it said nothing at all; see: harness runs log {run}",
 }
 _AGY_ERROR = {
-    ErrorKind.QUOTA: "the quota is spent{reset}; afterwards: {again}",
+    ErrorKind.QUOTA: "{reset}then: {again}",
     ErrorKind.AUTH: "the login or API key was refused; sign in, then: {again}",
     ErrorKind.TRANSIENT: "a passing failure of the service; run it again: {again}",
     ErrorKind.CONTENT_FILTER: "the content filter stopped it; reword the prompt: {show}",
@@ -57,9 +59,10 @@ _UNTOUCHED = {
 def advise(record: RunRecord) -> str:
     """Return the next step for a run; empty where there is nothing to do."""
     text = _text(record)
-    reset = ""
+    reset = "wait for the quota to reset; "
     if record.agy_errors and record.agy_errors[-1].resets_in_s:
-        reset = f"; it resets {_hours(record.agy_errors[-1].resets_in_s)} after the failure"
+        at = record.ended_at + timedelta(seconds=record.agy_errors[-1].resets_in_s)
+        reset = f"the quota resets at {at:%Y-%m-%dT%H:%MZ}; "
     return text.format(
         job=record.job,
         run=record.run_id,
@@ -86,8 +89,3 @@ def _text(record: RunRecord) -> str:
             if record.reason.value.startswith("agy_error.") and record.agy_errors:
                 return _AGY_ERROR[record.agy_errors[-1].kind]
             return _ERRORED.get(record.reason, "see what happened: harness runs log {run}")
-
-
-def _hours(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes >= 60 else f"{minutes} min"  # noqa: PLR2004

@@ -65,6 +65,11 @@ class NoticeReader:
         self._begun: str | None = None
         self._lines = 0
 
+    @property
+    def begun(self) -> bool:
+        """True while the end of a notice is awaited."""
+        return self._begun is not None
+
     def feed(self, line: str) -> list[Denial]:
         """Take one line; return the denials of the notice that it completes."""
         denials = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -26,9 +27,10 @@ class FileDigest:
 
     Attributes:
         sha256: hex, over the content of a file or the text of a link; empty for the rest.
-        mode: permission bits.
+        mode: permission bits; 0 for a link, whose own bits mean nothing.
         device, inode, size, mtime_ns, ctime_ns: what tells an unchanged file without reading.
-        digested_ns: when the content was read, by the machine's clock.
+        digested_ns: when reading began, by the machine's clock; 0 where the content moved
+            while it was read, so that it is read again whatever the times say.
     """
 
     kind: PathKind
@@ -81,22 +83,56 @@ def changed_paths(
 ) -> list[PathChange]:
     """Return every path whose kind, content or mode differs, sorted by path.
 
-    A path that cannot be read on one of the sides is no proof of a change; it is left out
-    here and stands in `unreadable_paths`.
+    What cannot be read is no proof of a change by itself; it is left out here and stands in
+    `unreadable_paths`. It does count as changed where its size, times, inode or mode say that
+    somebody touched it, or where its entry could be looked at before and cannot any more:
+    taking a right away hides nothing.
     """
+    closed_before, closed_after = _closed_folders(before), _closed_folders(after)
     changes = []
     for path in sorted(before.keys() | after.keys()):
         old, new = before.get(path), after.get(path)
-        if old is not None and new is not None and old.meaning == new.meaning:
+        if old is None and _is_below(path, closed_before):
             continue
-        if PathKind.UNREADABLE in (old and old.kind, new and new.kind):
+        if new is None and _is_below(path, closed_after):
             continue
-        if (old is None or old.kind is PathKind.ABSENT) and (
-            new is None or new.kind is PathKind.ABSENT
-        ):
-            continue
-        changes.append(PathChange(path=path, before=old, after=new))
+        if _differs(old or _NOTHING, new or _NOTHING):
+            changes.append(PathChange(path=path, before=old, after=new))
     return changes
+
+
+_NOTHING = FileDigest(kind=PathKind.ABSENT)
+
+
+def _differs(old: FileDigest, new: FileDigest) -> bool:
+    if PathKind.UNREADABLE not in (old.kind, new.kind):
+        return old.meaning != new.meaning
+    if old.kind is PathKind.UNREADABLE and not old.inode:
+        return False  # not even its entry could be looked at: nothing to compare with
+    if new.kind is PathKind.UNREADABLE and not new.inode:
+        return True
+    return touched(old) != touched(new)
+
+
+def touched(digest: FileDigest) -> tuple[int, ...]:
+    """Return what every write to a path changes, for those whose content nobody may read.
+
+    The device is left out: its number may differ after a restart of the machine.
+    """
+    return (digest.inode, digest.size, digest.mtime_ns, digest.ctime_ns, digest.mode)
+
+
+def _closed_folders(snapshot: Mapping[str, FileDigest]) -> frozenset[str]:
+    """Return what could not be read; what stands below such a folder is not in the snapshot."""
+    return frozenset(unreadable_paths(snapshot))
+
+
+def _is_below(path: str, folders: frozenset[str]) -> bool:
+    while folders and "/" in path:
+        path = path.rpartition("/")[0]
+        if path in folders:
+            return True
+    return False
 
 
 def unreadable_paths(snapshot: Mapping[str, FileDigest]) -> list[str]:
@@ -118,17 +154,63 @@ def unexplained(
     """Return the locations whose present content no approved write put there.
 
     A change is explained only where an approved write names the very location and the very
-    content that stands there now.
+    content that stands there now, in a regular file that may not do more than the one before
+    it. New folders above such a file are explained with it.
     """
-    explained = {(change.location, change.sha256) for change in approved}
+    written = {(change.location, change.sha256) for change in approved}
+    changes = list(paths)
+    explained = {change.path for change in changes if _is_explained(change, written)}
+    above = {folder for path in explained for folder in _folders_above(path)}
     found = [
         change.path
-        for change in paths
-        if change.after is None or (change.path, change.after.sha256) not in explained
+        for change in changes
+        if change.path not in explained and not (change.path in above and _is_new_folder(change))
     ]
     for key in keys:
         head = heads_after.get(key)
         location = CANONICAL_PREFIX + key
-        if head is None or (location, head.sha256) not in explained:
+        if head is None or (location, head.sha256) not in written:
             found.append(location)
     return found
+
+
+_EXECUTES = 0o7111
+"""Permission bits that make a file a program, or lend it somebody's rights."""
+
+
+def _is_explained(change: PathChange, written: set[tuple[str, str]]) -> bool:
+    old, new = change.before, change.after
+    if new is None or new.kind is not PathKind.FILE or (change.path, new.sha256) not in written:
+        return False
+    was_there = old is not None and old.kind is PathKind.FILE
+    return not (was_there and old is not None and new.mode & ~old.mode & _EXECUTES)
+
+
+def _is_new_folder(change: PathChange) -> bool:
+    new_here = change.before is None or change.before.kind is PathKind.ABSENT
+    return new_here and change.after is not None and change.after.kind is PathKind.FOLDER
+
+
+def _folders_above(path: str) -> Iterable[str]:
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
+def outside_paths(written: Iterable[str], workspace: str) -> list[str]:
+    """Return the paths that lie outside the workspace, cleaned, in order, each once.
+
+    Relative paths are taken from the workspace; nothing is looked up on disk.
+    """
+    root = workspace.rstrip("/") + "/"
+    found: dict[str, None] = {}
+    for path in written:
+        cleaned = posixpath.normpath(posixpath.join(workspace, path))
+        if cleaned != workspace.rstrip("/") and not cleaned.startswith(root):
+            found[cleaned] = None
+    return list(found)
+
+
+def below(path: str, roots: Iterable[str]) -> bool:
+    """Return whether a path is one of the roots or lies below one."""
+    return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)

@@ -24,7 +24,10 @@ BIGGEST_NUMBER = 10**15
 
 UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
 
-_CONTROL = re.compile(rb"[\x00-\x1f]")
+_BREAKS = re.compile(rb"[\t\n\r]+")
+_NO_CONTROLS = bytes(
+    ord(" ") if code < ord(" ") and code not in b"\t\n\r" else code for code in range(256)
+)
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _SURROGATES = re.compile(
@@ -35,21 +38,30 @@ _SURROGATES = re.compile(
 
 
 def repair(data: bytes) -> bytes:
-    """Return an object with raw control characters escaped and lone surrogates replaced."""
+    """Return an object with what JSON forbids inside strings made harmless.
+
+    Raw line breaks and tabs are escaped, other control characters become spaces, and lone
+    surrogates U+FFFD.
+    """
     if _SURROGATE.search(data):
         data = _SURROGATES.sub(lambda m: rb"\ufffd" if m["lone"] else m[0], data)
-    if not _CONTROL.search(data):
+    data = data.translate(_NO_CONTROLS)
+    if not _BREAKS.search(data):
         return data
     fixed, inside, position = bytearray(), False, 0
-    for match in _CONTROL.finditer(data):
+    for match in _BREAKS.finditer(data):
         segment = data[position : match.start()]
         fixed += segment
         unescaped = _ESCAPE.sub(b"", segment) if b"\\" in segment else segment
         inside ^= unescaped.count(b'"') % 2 == 1
-        fixed += rb"\u%04x" % match[0][0] if inside else b" "
+        fixed += _escaped(match[0]) if inside else b" "
         position = match.end()
     fixed += data[position:]
     return bytes(fixed)
+
+
+def _escaped(breaks: bytes) -> bytes:
+    return breaks.replace(b"\n", rb"\n").replace(b"\r", rb"\r").replace(b"\t", rb"\t")
 
 
 def decode_utf8(data: bytes) -> str:
@@ -141,6 +153,4 @@ def decode_fields(data: bytes | msgspec.Raw, struct: type[S]) -> S | None:
 def decode_loosely(data: bytes, struct: type[S]) -> S | None:
     """Return the same as `decode_fields`, from a text that may need a repair first."""
     found = decode_fields(data, struct)
-    if found is None and (repaired := repair(data)) is not data:
-        found = decode_fields(repaired, struct)
-    return found
+    return decode_fields(repair(data), struct) if found is None else found

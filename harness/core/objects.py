@@ -174,7 +174,7 @@ class ObjectReader(Generic[S]):
 
     def _read_line(self, line: bytes) -> Iterator[S]:
         assembler = self._assembler
-        found = self._whole(line)
+        found = self._whole(line) if _AT_START.match(line) else None
         if found is not None and (not assembler.pending or self._meant(found)):
             assembler.abandon()
             yield found

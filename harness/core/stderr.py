@@ -16,6 +16,12 @@ _LINE_LIMIT = 1024 * 1024
 _LOOK_AT = 8192
 _NOTE_LIMIT = 300
 
+#: Blocks without any of these are passed over unread.
+_SIGNS = (
+    *(MARKER, b"jetski:", b"rror:", b"RROR:", b"[agy]", b"panic:", b"goroutine "),
+    *(b"background task", b"warning: conversation"),
+)
+
 _PRINT_TIMEOUT = "[agy] print timeout after "
 _OLD_TIMEOUTS = (
     "error: timeout waiting for response",
@@ -80,6 +86,8 @@ class StderrReader:
         return notes
 
     def _read(self, block: bytes) -> None:
+        if not self._notice.begun and not any(sign in block for sign in _SIGNS):
+            return
         for line in BytesIO(block):
             if line.startswith(MARKER):
                 error = parse_agy_error(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from harness.core.environment import environment
 from harness.core.evidence import FileDigest, below, changed_paths
 from harness.core.job import JobSpec, fill_date
 from harness.core.model import Finding, Outcome, Reason, RunRecord
+from harness.core.text import bounded, one_line
 from harness.errors import HostProblem
 from harness.services.house import House
 from harness.services.plan import RunFiles, RunPlan, files_of, save_plan
@@ -27,6 +29,8 @@ from harness.stores.files import atomic_write, make_private_folder
 from harness.stores.protocols import Busy, ClaimRequest, OpenRun
 
 _ID_ATTEMPTS = 8
+_NAME_LIMIT = 64
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,15 +46,16 @@ class Party:
 
 
 def new_run_id(job: str, at: datetime) -> str:
-    """Return an id that sorts by time and can be read aloud."""
-    return f"{at:%Y%m%dT%H%M}-{job}-{secrets.token_hex(2)}"
+    """Return an id that sorts by time, can be read aloud, and is safe as the name of a folder."""
+    name = _UNSAFE.sub("-", job)[:_NAME_LIMIT]
+    return f"{at:%Y%m%dT%H%M}-{name}-{secrets.token_hex(2)}"
 
 
 def refused_record(run_id: str, job: str, checked: NotReady, at: datetime) -> RunRecord:
     """Return the record of a run that never started."""
     record = RunRecord(
         run_id=run_id,
-        job=job,
+        job=bounded(one_line(job), _NAME_LIMIT),
         outcome=Outcome.REFUSED,
         reason=checked.reason,
         rule="refused",

@@ -29,6 +29,10 @@ NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FOLDER = 0o755
 
 
+class WayBlocked(OSError):
+    """A folder above a path is a link or a file: nothing stands at the path that is meant."""
+
+
 @dataclass(frozen=True, slots=True)
 class Spot:
     """A name in an open folder.
@@ -55,7 +59,8 @@ def spot_of(path: str, *, create: bool) -> Iterator[Spot | None]:
     interrupted attempt at this path are removed.
 
     Raises:
-        OSError: a folder above is a link or a file, or may not be entered.
+        WayBlocked: a folder above is a link or a file.
+        OSError: a folder above may not be entered.
     """
     *above, name = [part for part in path.split("/") if part]
     folder = os.open("/", _ENTER)
@@ -83,7 +88,8 @@ def _step_into(folder: int, part: str, *, create: bool) -> int | None:
             return None
     except OSError as problem:
         if problem.errno in (errno.ELOOP, errno.ENOTDIR):
-            raise OSError(problem.errno, "a folder above it is a link or a file now") from problem
+            words = "a folder above it is a link or a file now"
+            raise WayBlocked(problem.errno, words) from problem
         raise
     os.mkdir(part, _NEW_FOLDER, dir_fd=folder)
     return os.open(part, _ENTER, dir_fd=folder)

@@ -28,6 +28,7 @@ from harness.services.aside import Aside
 from harness.services.put_back import (
     OWNER_BITS,
     Spot,
+    WayBlocked,
     change_mode,
     put_file,
     put_folder,
@@ -142,13 +143,18 @@ class _Restore:
         except _Left as left:
             result = RestoredPath(path=path, result=Restored.LEFT, detail=str(left))
         except OSError as problem:
-            result = RestoredPath(path=path, result=Restored.FAILED, detail=reason_of(problem))
+            gone = isinstance(problem, WayBlocked) and self._desired(path).kind is PathKind.ABSENT
+            result = RestoredPath(
+                path=path,
+                result=Restored.ALREADY if gone else Restored.FAILED,
+                detail="" if gone else reason_of(problem),
+            )
         if result is not None:
             self.results[path] = result
 
     def open_folder(self, path: str, spot: Spot | None) -> RestoredPath | None:
         """Bring a folder back, writable for now; open one that has to go."""
-        desired = self._before.get(path, _ABSENT)
+        desired = self._desired(path)
         present = _look(spot)
         if desired.kind is not PathKind.FOLDER:
             if spot is not None and present.kind is PathKind.FOLDER:
@@ -166,13 +172,13 @@ class _Restore:
             else:
                 kept = self._make_room(path, spot, present)
                 put_folder(spot, working, self._before_write)
-        result = _how(present, Restored.MODE if present.kind is PathKind.FOLDER else None)
+        result = Restored.MODE if present.kind is PathKind.FOLDER else _how(present)
         self._opened[path] = RestoredPath(path=path, result=result, aside=kept)
         return None
 
     def put_back(self, path: str, spot: Spot | None) -> RestoredPath:
         """Bring a file or link back, take away what was added, close a folder again."""
-        desired = self._before.get(path, _ABSENT)
+        desired = self._desired(path)
         if path in self._opened:
             if desired.mode | OWNER_BITS != desired.mode:
                 change_mode(_there(spot), desired.mode)
@@ -208,13 +214,16 @@ class _Restore:
 
     def _may_create_above(self, path: str) -> bool:
         """Return whether missing folders above a path are the run's doing, not somebody's wish."""
-        if self._before.get(path, _ABSENT).kind is PathKind.ABSENT:
+        if self._desired(path).kind is PathKind.ABSENT:
             return False
         was_gone = self._expected(path).kind is PathKind.ABSENT
         stuck = [
             str(parent) for parent in PurePosixPath(path).parents if str(parent) in self.results
         ]
         return (was_gone or self._force) and not stuck
+
+    def _desired(self, path: str) -> FileDigest:
+        return self._before.get(path, _ABSENT)
 
     def _expected(self, path: str) -> FileDigest:
         return self._after.get(path, _ABSENT)
@@ -279,9 +288,7 @@ def _there(spot: Spot | None) -> Spot:
     return spot
 
 
-def _how(present: FileDigest, otherwise: Restored | None = None) -> Restored:
-    if otherwise is not None:
-        return otherwise
+def _how(present: FileDigest) -> Restored:
     return Restored.RECREATED if present.kind is PathKind.ABSENT else Restored.RESTORED
 
 

@@ -8,6 +8,7 @@ import selectors
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from harness.agy.collect import Tails
@@ -19,12 +20,13 @@ from harness.core.job import JobSpec
 from harness.core.model import Killed, Reason, RunRecord
 from harness.core.output import TurnReader
 from harness.core.tiers import Tier
+from harness.errors import StoreProblem
 from harness.services.conclude import Aftermath, conclude, write_record
 from harness.services.door import Door
 from harness.services.gate import Gate, Writer
 from harness.services.house import House
 from harness.services.plan import files_of, tails_of
-from harness.services.preflight import NotReady, preflight
+from harness.services.preflight import NotReady, Ready, preflight
 from harness.services.prepare import Party, claim, new_run_id, prepare, refused_record
 from harness.stores.homes import runtime_folder
 from harness.stores.protocols import Busy, OpenRun
@@ -52,22 +54,43 @@ def run_job(
             command settles it.
     """
     make_undumpable()
+    with StopSignals() as stop:
+        try:
+            claimed = _check_and_claim(house, name, unattended=unattended)
+        except StoreProblem as problem:
+            return unreachable(name, problem, house.clock())
+        if isinstance(claimed, RunAnswer):
+            return claimed
+        ready, run = claimed
+        door = _door(house, ready.job, run.run_id)
+        prepared = prepare(house, ready, run, gate=door.path)
+        if isinstance(prepared, NotReady):
+            return RunAnswer(record=_close_refused(house, run, prepared))
+        return RunAnswer(record=_run_claimed(house, prepared, door, stop, progress))
+
+
+def _check_and_claim(
+    house: House, name: str, *, unattended: bool
+) -> RunAnswer | tuple[Ready, OpenRun]:
+    """Return an open run, or the answer to a job that does not start."""
     checked = preflight(house, name, unattended=unattended)
     if isinstance(checked, NotReady):
         return _refuse(house, name, checked)
-    with StopSignals() as stop:
-        claimed = claim(house, checked.job)
-        if isinstance(claimed, Busy):
-            detail = f"run {claimed.run_id} of {claimed.job} is on and shares its {claimed.what}"
-            busy = NotReady(
-                reason=Reason.ALREADY_RUNNING, detail=detail, job=checked.job, cli=checked.cli
-            )
-            return _refuse(house, name, busy)
-        door = _door(house, checked.job, claimed.run_id)
-        prepared = prepare(house, checked, claimed, gate=door.path)
-        if isinstance(prepared, NotReady):
-            return RunAnswer(record=_close_refused(house, claimed, prepared))
-        return RunAnswer(record=_run_claimed(house, prepared, door, stop, progress))
+    claimed = claim(house, checked.job)
+    if isinstance(claimed, Busy):
+        detail = f"run {claimed.run_id} of {claimed.job} is on and shares its {claimed.what}"
+        busy = NotReady(
+            reason=Reason.ALREADY_RUNNING, detail=detail, job=checked.job, cli=checked.cli
+        )
+        return _refuse(house, name, busy)
+    return checked, claimed
+
+
+def unreachable(name: str, problem: StoreProblem, at: datetime) -> RunAnswer:
+    """Return the answer to a job whose store cannot be used: told, for it cannot be stored."""
+    hint = f" ({problem.hint})" if problem.hint else ""
+    refused = NotReady(reason=Reason.STORE_UNREACHABLE, detail=f"{problem}{hint}")
+    return RunAnswer(record=refused_record(new_run_id(name, at), name, refused, at), recorded=False)
 
 
 def _run_claimed(

@@ -109,6 +109,7 @@ class Attention:
             ready = select.select([descriptor, self._wake], [], [], left)[0]
             if self._wake in ready:
                 os.read(self._wake, 4096)
+                self.check()
             if descriptor in ready:
                 return os.read(descriptor, size)
 

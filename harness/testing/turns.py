@@ -88,7 +88,7 @@ def denial_notice(kinds: list[str], *, short: bool, folded: bool) -> str:
         return text
     import textwrap
 
-    return textwrap.fill(text, 72, break_long_words=False)
+    return textwrap.fill(text, 72, break_long_words=False, break_on_hyphens=False)
 
 
 def interrupted(stage: Stage) -> int:

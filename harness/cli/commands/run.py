@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import click
 
 from harness.cli.context import Options, common_options, utc_now
+from harness.cli.event_log import event_log
 from harness.cli.house import open_house
-from harness.cli.logs import configure_logs
-from harness.cli.render import emit, note
+from harness.cli.render import emit
 from harness.cli.render_progress import Reporter
 from harness.cli.render_runs import run_text
-from harness.core.model import Outcome, Reason, RunRecord
+from harness.core.model import Outcome, Reason
 from harness.errors import StoreProblem
 from harness.services.dry_run import dry_run as plan_run
-from harness.services.preflight import NotReady
-from harness.services.prepare import new_run_id, refused_record
-from harness.services.runs import RunAnswer, run_job
+from harness.services.house import House
+from harness.services.runs import run_job, unreachable
 
 EXIT_STATUS = {
     Outcome.HELD: 0,
@@ -41,19 +42,21 @@ def command(options: Options, job: str, *, dry_run: bool, unattended: bool) -> i
 
     Exit status: 0 held or untouched, 3 errored, 4 bypassed, 5 refused, 75 already running.
     """
-    log = configure_logs(options.log_format)
-    try:
-        with open_house(options) as house:
+    log = event_log(options.log_format)
+    reporter = Reporter(job)
+    with ExitStack() as stack:
+        try:
+            house = stack.enter_context(open_house(options))
+        except StoreProblem as problem:
+            answer = unreachable(job, problem, utc_now())
+        else:
             if dry_run:
-                plan = plan_run(house, job, unattended=unattended)
-                emit(plan, as_json=options.as_json, text=plan.text())
-                return 0 if plan.ready else EXIT_STATUS[Outcome.REFUSED]
-            log.info("run.requested", job=job, unattended=unattended)
-            answer = run_job(house, job, unattended=unattended, progress=Reporter(job))
-    except StoreProblem as problem:
-        answer = _unreachable(job, problem)
+                return _dry_run(house, options, job, unattended=unattended)
+            log("run.requested", job=job, unattended=unattended)
+            answer = run_job(house, job, unattended=unattended, progress=reporter)
+            reporter.clear()
     record = answer.record
-    log.info(
+    log(
         "run.finished",
         run_id=record.run_id,
         job=record.job,
@@ -67,10 +70,7 @@ def command(options: Options, job: str, *, dry_run: bool, unattended: bool) -> i
     return EXIT_STATUS[record.outcome]
 
 
-def _unreachable(job: str, problem: StoreProblem) -> RunAnswer:
-    """Return the record of a run whose store cannot be used: told, for it cannot be stored."""
-    note(f"error: {problem}" + (f" ({problem.hint})" if problem.hint else ""))
-    now = utc_now()
-    refused = NotReady(reason=Reason.STORE_UNREACHABLE, detail=str(problem))
-    record: RunRecord = refused_record(new_run_id(job, now), job, refused, now)
-    return RunAnswer(record=record, recorded=False)
+def _dry_run(house: House, options: Options, job: str, *, unattended: bool) -> int:
+    plan = plan_run(house, job, unattended=unattended)
+    emit(plan, as_json=options.as_json, text=plan.text())
+    return 0 if plan.ready else EXIT_STATUS[Outcome.REFUSED]
