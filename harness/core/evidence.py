@@ -92,9 +92,9 @@ def changed_paths(
     changes = []
     for path in sorted(before.keys() | after.keys()):
         old, new = before.get(path), after.get(path)
-        if old is None and _is_below(path, closed_before):
+        if old is None and is_inside(path, closed_before):
             continue
-        if new is None and _is_below(path, closed_after):
+        if new is None and is_inside(path, closed_after):
             continue
         if _differs(old or _NOTHING, new or _NOTHING):
             changes.append(PathChange(path=path, before=old, after=new))
@@ -127,7 +127,8 @@ def _closed_folders(snapshot: Mapping[str, FileDigest]) -> frozenset[str]:
     return frozenset(unreadable_paths(snapshot))
 
 
-def _is_below(path: str, folders: frozenset[str]) -> bool:
+def is_inside(path: str, folders: frozenset[str]) -> bool:
+    """Return whether a path lies below one of many folders, however many they are."""
     while folders and "/" in path:
         path = path.rpartition("/")[0]
         if path in folders:

@@ -41,6 +41,7 @@ class Aside:
                 if problem.errno != errno.EXDEV:
                     raise
                 self._copy(spot, place, present)
+                sync_folder(place.parent)  # the copy is durable before the original goes
                 os.unlink(spot.name, dir_fd=spot.folder)
             sync_folder(place.parent)
         sync(spot)

@@ -17,8 +17,8 @@ from typing import Protocol
 from harness.core.evidence import (
     FileDigest,
     PathKind,
-    below,
     changed_paths,
+    is_inside,
     touched,
     unreadable_paths,
 )
@@ -93,16 +93,15 @@ def _concerned(
     only: Collection[str] | None,
 ) -> list[str]:
     """Return what changed, and what nobody could look at after the run; folders first."""
-    closed = unreadable_paths(after)
+    closed = frozenset(unreadable_paths(after))
     hidden = {
-        path
-        for path in before
-        if closed and below(path, closed) and (path not in after or path in closed)
+        path for path in before if path in closed or (path not in after and is_inside(path, closed))
     }
     changed = {change.path for change in changed_paths(before, after)}
     if only is not None:
-        changed = {path for path in changed if path in only}
-        hidden = {path for path in hidden if below(path, only)}
+        wanted = frozenset(only)
+        changed &= wanted
+        hidden = {path for path in hidden if path in wanted or is_inside(path, wanted)}
     return sorted(changed | hidden)
 
 
@@ -233,7 +232,7 @@ class _Restore:
         if self._force:
             return
         expected = self._expected(path)
-        if path not in self._after and below(path, self._closed):
+        if path not in self._after and is_inside(path, self._closed):
             raise _Left("it could not be read after the run: what the run left is not known")
         if _is_left_by_run(present, expected):
             return
