@@ -109,7 +109,8 @@ class Attention:
             ready = select.select([descriptor, self._wake], [], [], left)[0]
             if self._wake in ready:
                 os.read(self._wake, 4096)
-                self.check()
+            # the input may have ended because of the very signal that is to end this process
+            self.check()
             if descriptor in ready:
                 return os.read(descriptor, size)
 
