@@ -64,7 +64,7 @@ def _page(lines: Sequence[Text], console: Console) -> None:
     )
     for line in lines:
         paper.print(line)
-    click.echo_via_pager(buffer.getvalue())
+    click.echo_via_pager(buffer.getvalue(), color=console.color_system is not None)
 
 
 def _details(change: Change) -> list[Line]:

@@ -76,7 +76,10 @@ def screen(report: MorningReport, *, zone: tzinfo, height: int = SCREEN_HEIGHT) 
     sections = [section for build in _SECTIONS if (section := build(report)) is not None]
     room = height - _PROMPT_LINES - len(head) - len(foot)
     _fit(sections, room)
-    return [*head, *(line for section in sections for line in section.lines()), *foot]
+    body = [section.lines() for section in sections]
+    spare = room - sum(len(lines) for lines in body)
+    gap: list[Line] = [()] if spare > len(body) else []
+    return [*head, *(line for lines in body for line in (*gap, *lines)), *gap, *foot]
 
 
 def _fit(sections: Sequence[_Section], room: int) -> None:
@@ -108,8 +111,9 @@ def _head(report: MorningReport, zone: tzinfo) -> list[Line]:
             for segment in (
                 (
                     Style(outcome.value) if report.counts[outcome] else Style.DIM,
-                    f"{outcome.value} {report.counts[outcome]}   ",
+                    f"{outcome.value} {report.counts[outcome]}",
                 ),
+                (Style.PLAIN, "   "),
             )
         ),
     ]
@@ -151,7 +155,8 @@ def _bypassed_row(run: RunRecord) -> Row:
     would = f"  (else {masked.outcome.value}/{masked.reason.value})" if masked else ""
     return (
         (
-            (Style.BYPASSED, f"  {run.job}"),
+            (Style.PLAIN, "  "),
+            (Style.BYPASSED, run.job),
             (Style.PLAIN, f"  {one_line(what)}"),
             (Style.DIM, would),
         ),

@@ -87,6 +87,7 @@ def restore_run(house: House, record: RunRecord, *, force: bool) -> RestoreResul
         after=after,
         copies=_copies(house),
         aside=Path(files_of(house.home, record.run_id).folder) / "restored-aside",
+        only=record.evidence.changed_paths,
         force=force,
         before_write=house.before_write,
     )
