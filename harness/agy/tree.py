@@ -20,7 +20,9 @@ from harness.agy.table import (
     LINUX,
     SAME_START_S,
     ProcessRow,
+    child_pids,
     holds_entry,
+    is_childless,
     read_environment,
     read_row,
     read_table,
@@ -36,6 +38,9 @@ STRAGGLER_GRACE_S = 1.0
 """How long what outlives the CLI may take to leave by itself."""
 SWEEP_LIMIT_S = 15.0
 """How long killing goes on where new processes appear as fast as old ones are killed."""
+
+CHASE_S = 0.25
+"""How long orphans are chased before the next look at the whole table."""
 
 _POLL_S = 0.02
 
@@ -93,7 +98,7 @@ class Tree:
             marked = self._marked(table.values(), self._entry)
         else:
             marked = []
-        self._reap(table)
+        self._reap(table.values())
         found: dict[int, ProcessRow] = {}
         children: dict[int, list[ProcessRow]] = {}
         for row in table.values():
@@ -138,17 +143,10 @@ class Tree:
             and holds_entry(block, entry)
         ]
 
-    def _reap(self, table: dict[int, ProcessRow]) -> None:
+    def _reap(self, rows: Iterable[ProcessRow]) -> None:
         """Wait for the dead that the harness adopted, each by its pid, never for any child."""
-        if not self._adopting:
-            return
-        for row in table.values():
-            if (
-                row.zombie
-                and row.parent == self._own
-                and row.pid != (self._child and self._child.pid)
-                and row.key not in self._before
-            ):
+        for row in rows:
+            if self._adopting and row.zombie and self._is_adopted(row):
                 self.reaped_cpu_s += reap(row.pid)
 
     def end(
@@ -174,19 +172,24 @@ class Tree:
     def finish(self, *, pause: Pause, grace_s: float | None = None) -> Swept:
         """Kill what outlived the CLI, after a short grace to leave by itself."""
         patience_s = STRAGGLER_GRACE_S if grace_s is None else grace_s
-        _wait(lambda: not self.members(sweep=True), patience_s, pause)
-        return self.kill(pause=pause)
+        gone = _wait(lambda: not self.members(sweep=True), patience_s, pause)
+        return self._kill(pause, SWEEP_LIMIT_S, empty_looks=int(gone))
 
     def kill(self, *, pause: Pause, limit_s: float = SWEEP_LIMIT_S) -> Swept:
-        """Kill every process of the tree until none is left; no grace.
+        """Kill every process of the tree until none is left; no grace."""
+        return self._kill(pause, limit_s, empty_looks=0)
+
+    def _kill(self, pause: Pause, limit_s: float, *, empty_looks: int) -> Swept:
+        """Kill until two looks in a row are empty.
 
         A process may have forked between the look and the kill, and the table is no atomic
-        picture, so that only two empty looks in a row count as none.
+        picture, so that one empty look does not count as none. Before each look the orphans
+        are chased, for a chain of short-lived processes outruns the whole table.
         """
         killed: set[tuple[int, float]] = set()
         deadline = time.monotonic() + limit_s
-        empty_looks = 0
         while True:
+            killed |= self._chase()
             rows = self.members(sweep=True)
             empty_looks = 0 if rows else empty_looks + 1
             if empty_looks > 1 or time.monotonic() > deadline:
@@ -195,6 +198,26 @@ class Tree:
             killed |= fresh
             if not fresh:
                 pause(_POLL_S / 10)
+
+    def _chase(self) -> set[tuple[int, float]]:
+        """Kill and reap what the harness has just adopted, as fast as it comes."""
+        killed: set[tuple[int, float]] = set()
+        deadline = time.monotonic() + CHASE_S
+        while self._adopting and time.monotonic() < deadline:
+            rows = [row for pid in child_pids(self._own) if (row := read_row(pid)) is not None]
+            rows = [row for row in rows if self._is_adopted(row)]
+            killed |= {row.key for row in rows if not row.zombie and kill_row(row)}
+            self._reap(rows)
+            if not rows:
+                break
+        return killed
+
+    def _is_adopted(self, row: ProcessRow) -> bool:
+        return (
+            row.parent == self._own
+            and row.pid != (self._child and self._child.pid)
+            and row.key not in self._before
+        )
 
     def _kill_child(self) -> None:
         row = None if self._child is None else row_of(self._child)
@@ -213,6 +236,8 @@ class Tree:
 
 def keys_below(pid: int) -> list[tuple[int, float]]:
     """Return the keys of all present descendants of a process."""
+    if is_childless(pid):
+        return []
     children: dict[int, list[ProcessRow]] = {}
     for row in read_table().values():
         children.setdefault(row.parent, []).append(row)
@@ -282,10 +307,12 @@ def reap(pid: int) -> float:
     return usage.ru_utime + usage.ru_stime if found else 0.0
 
 
-def _wait(condition: Callable[[], bool], limit_s: float, pause: Pause) -> None:
+def _wait(condition: Callable[[], bool], limit_s: float, pause: Pause) -> bool:
+    """Wait for a condition; returns whether it came true in time."""
     deadline = time.monotonic() + limit_s
     while not condition():
         left = deadline - time.monotonic()
         if left <= 0:
-            return
+            return False
         pause(min(left, _POLL_S))
+    return True

@@ -11,7 +11,13 @@ from pathlib import Path
 import pytest
 
 from harness.agy import table
-from harness.agy.table import holds_entry, read_environment, read_row, read_table
+from harness.agy.table import (
+    holds_entry,
+    is_childless,
+    read_environment,
+    read_row,
+    read_table,
+)
 from tests.helpers.processes import launch_of, ledger, started, wait_for
 
 
@@ -92,3 +98,18 @@ def test_an_entry_is_matched_as_a_whole() -> None:
     assert holds_entry(b"A=1\0B=2\0", b"B=2")
     assert not holds_entry(b"A=12\0XB=2\0", b"A=1")
     assert not holds_entry(b"A=12\0XB=2\0", b"B=2")
+
+
+def test_childless_is_said_only_where_it_is_sure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process with a child, one that is gone, and one nobody can ask are not called childless."""
+    child = started(launch_of(tmp_path, "rest()"))
+    assert is_childless(child.identity.pid)
+    assert not is_childless(os.getpid())
+    assert not is_childless(2**22 + 5)
+    monkeypatch.setattr(table, "LINUX", False)
+    assert not is_childless(child.identity.pid)
+    monkeypatch.undo()
+    child.tree.kill(pause=time.sleep)
+    child.reap()
