@@ -24,7 +24,7 @@ _REFUSED = {
 }
 _ERRORED = {
     Reason.SPAWN: "the CLI could not be started: harness doctor",
-    Reason.HARNESS_CRASHED: "it was killed in mid-run together with its watcher; look at the machine, then: {again}",
+    Reason.HARNESS_CRASHED: "its watcher was killed in mid-run; look at the machine, then: {again}",
     Reason.INTERRUPTED: "the run was stopped from outside; to repeat it: {again}",
     Reason.TIMEOUT: "give it more time (`timeout`) or less to do; then: {again}",
     Reason.IDLE: "it went silent; see the log: harness runs log {run}",
