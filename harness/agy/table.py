@@ -70,10 +70,11 @@ def is_childless(pid: int) -> bool:
     if not LINUX:
         return False
     try:
-        threads = os.listdir(f"/proc/{pid}/task")
+        with os.scandir(f"/proc/{pid}/task") as threads:
+            paths = [f"{thread.path}/children" for thread in threads]
     except OSError:
         return False
-    lists = (_read_file(f"/proc/{pid}/task/{thread}/children", _ONE_PIECE) for thread in threads)
+    lists = (_read_file(path, _ONE_PIECE) for path in paths)
     return all(children == b"" for children in lists)
 
 
