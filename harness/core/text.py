@@ -17,14 +17,26 @@ _HIDDEN_LETTERS = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
 )
 _FOLDED = re.compile(r"[ \t\n]+")
-_FIRST_PRINTABLE_RANGE = range(0x20, 0x7F)
+_SUSPECT = re.compile(
+    "["
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2"
+    "\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800"
+    "\u3164\ud800-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff"
+    "\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bcaf\U0001d173-\U0001d17a"
+    + "".join(
+        f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0x10000, 0xE0000, 0x10000)
+    )
+    + "\U000e0000-\U000e0fff\U000efffe-\U0010ffff"
+    "]"
+)
+"""Every character that may be hidden, and a few that are not: finds them fast in long texts."""
 
 
 def neutralise(text: str) -> str:
     """Return a text with everything invisible made visible; newline and tab stay."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(_shown(text, index) for index in range(len(text)))
+    return _SUSPECT.sub(
+        lambda found: found[0] if _stays(text, found.start()) else _escape(ord(found[0])), text
+    )
 
 
 def one_line(text: str) -> str:
@@ -46,10 +58,10 @@ def bounded(text: str, limit: int) -> str:
     while room and encoded[room] & 0xC0 == 0x80:  # noqa: PLR2004 - a UTF-8 continuation byte
         room -= 1
     kept = encoded[:room].decode(errors="surrogatepass")
-    rest = text[len(kept)]
-    while kept and (_joins(rest) or kept[-1] == _JOINER):
-        kept, rest = kept[:-1], kept[-1]
-    return kept + mark
+    end = len(kept)
+    while end and (_joins(text[end]) or text[end - 1] == _JOINER):
+        end -= 1
+    return kept[:end] + mark
 
 
 def display_width(text: str) -> int:
@@ -73,25 +85,19 @@ def escape_hidden(text: str) -> str:
 
     Raises nothing on lone surrogates; they become escapes as well.
     """
-    if text.isascii() and "\x7f" not in text:
-        return text
-    return "".join(
-        _json_escape(character) if _is_hidden(character) and character not in "\n\t" else character
-        for character in text
+    return _SUSPECT.sub(
+        lambda found: found[0] if _stays(text, found.start()) else _json_escape(found[0]), text
     )
 
 
-def _shown(text: str, index: int) -> str:
-    """Return one character as it is, or as a visible escape."""
+def _stays(text: str, index: int) -> bool:
+    """Tell whether a suspect character is shown as it is, where it stands."""
     character = text[index]
-    code = ord(character)
-    if code in _FIRST_PRINTABLE_RANGE or character in "\n\t":
-        return character
-    if character == _JOINER and _between_emoji(text, index):
-        return character
-    if _is_variation_selector(code):
-        return character if index and _may_vary(text[index - 1]) else _escape(code)
-    return _escape(code) if _is_hidden(character) else character
+    if character == _JOINER:
+        return _between_emoji(text, index)
+    if _is_variation_selector(ord(character)):
+        return index > 0 and _may_vary(text[index - 1])
+    return not _is_hidden(character)
 
 
 def _is_hidden(character: str) -> bool:
