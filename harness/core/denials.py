@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import msgspec
 
-from harness.core.bounded import LIST_LIMIT, clip, fold
+from harness.core.bounded import LIST_LIMIT, clip
 from harness.core.events import DeniedAction
 from harness.core.loose_json import UNREADABLE, decode_fields
 from harness.core.model import Denial
@@ -17,14 +17,15 @@ from harness.core.model import Denial
 UNKNOWN_ACTION = "unknown"
 
 _SPEAKER = "jetski:"
-_NOTICE = "jetski: no output produced"
+#: The notice is looked at without white space: line breaks have come between and in words.
+_NOTICE = "jetski:nooutputproduced"
 _NOTICE_LIMIT = 4096
 _NOTICE_LINES = 30
 _WORD_LIMIT = 100
 _TARGET_LIMIT = 1024
 _LIST_BYTES = 256 * 1024
 
-_KINDS = re.compile(r"\brequired the (.{1,2000}?) permissions? that headless mode")
+_KINDS = re.compile(r"requiredthe(.{1,2000}?)permissions?thatheadlessmode")
 _KIND = re.compile(r'"([^"]{1,100})"')
 _SOFT_DENIED = re.compile(r'soft-denying tool confirmation "([^"]{1,100})"')
 _CHECK_FAILED = re.compile(
@@ -78,9 +79,9 @@ class NoticeReader:
             self._begun, self._lines = "", 0
         if self._begun is None:
             return denials
-        self._begun = clip(fold(f"{self._begun} {line}"), _NOTICE_LIMIT)
+        self._begun += clip("".join(line.split()), _NOTICE_LIMIT)
         self._lines += 1
-        full = len(self._begun) >= _NOTICE_LIMIT // 2 or self._lines >= _NOTICE_LINES
+        full = len(self._begun) >= _NOTICE_LIMIT or self._lines >= _NOTICE_LINES
         if full or _KINDS.search(self._begun):
             denials += self.finish()
         return denials

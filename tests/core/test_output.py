@@ -503,6 +503,17 @@ def test_memory_stays_small_under_long_lines_and_many_events() -> None:
     assert peak < 30 << 20
 
 
+def test_a_line_over_sixteen_mebibytes_is_skipped_and_noted() -> None:
+    """What is too long to be kept is passed over; the rest of the run is read."""
+    reader = TurnReader(output_format=OutputFormat.STREAM_JSON)
+    for _ in range(17):
+        reader.feed(Stream.STDOUT, b"{" + b"x" * (1 << 20))
+    reader.feed(Stream.STDOUT, b"\n" + RESULT.encode())
+    report = reader.finish()
+    assert report.answer == "Done."
+    assert report.notes == ("stdout: 1 line(s) over 16 MiB were skipped",)
+
+
 FRAGMENTS = st.sampled_from(
     [
         *(INIT, TOOL, TEXT, RESULT, RESULT_OBJECT, RESULT_OBJECT + "\n", JETSKI),
