@@ -127,7 +127,7 @@ def test_escaped_json_is_the_same_value(text: str) -> None:
 
 
 def test_a_long_text_of_joiners_takes_no_longer_than_others() -> None:
-    """The time that showing and cutting take grows with the length of a text, not with its square."""
+    """The time that showing and cutting take grows with a text, not with its square."""
     assert neutralise("\u200d" * 100_000) == "\\u200d" * 100_000
     assert neutralise("\ufe0f" * 100_000) == "\\ufe0f" * 100_000
     assert bounded("\u0301" * 1_000_000, 1_000_000) == CUT_MARK
