@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from harness.agy.host import own_identity
@@ -81,20 +81,19 @@ class Reading:
 @contextmanager
 def open_reading(options: Options) -> Iterator[Reading]:
     """Open a home to report on it, also where its disk takes no writes."""
-    try:
-        with open_house(options) as house:
+    with ExitStack() as stack:
+        try:
+            house = stack.enter_context(open_house(options))
+        except (StoreProblem, HostProblem) as problem:
+            home = open_home(options)
+            if not home.database.exists() or not _is_read_only(home):
+                raise
+            note(f"{problem}: reading without settling")
+            state = open_state(home.database, clock=utc_now, read_only=True)
+            stack.callback(state.close)
+            yield Reading(home=home, state=state, read_only=True)
+        else:
             yield Reading(home=house.home, state=house.state, read_only=False)
-            return
-    except (StoreProblem, HostProblem) as problem:
-        home = open_home(options)
-        if not home.database.exists() or not _is_read_only(home):
-            raise
-        note(f"{problem}: reading without settling")
-    state = open_state(home.database, clock=utc_now, read_only=True)
-    try:
-        yield Reading(home=home, state=state, read_only=True)
-    finally:
-        state.close()
 
 
 def _is_read_only(home: Home) -> bool:
