@@ -69,7 +69,7 @@ def test_a_held_write_reaches_the_store_by_one_approval(night: Night) -> None:
     assert waiting["id"] == record["pending"][0]
     assert (waiting["key"], waiting["value"], waiting["state"]) == ("ads/floor", "0.12", "pending")
     assert (waiting["run_id"], waiting["base_version"]) == (record["run_id"], 0)
-    assert night.harness("canonical", "get", "ads/floor").status == 2
+    assert night.harness("canonical", "get", "ads/floor").status == 1
     approved = night.harness(
         "approve", waiting["id"], "--sha256", waiting["value_sha256"], "--json"
     )

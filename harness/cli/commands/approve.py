@@ -8,7 +8,8 @@ from harness.cli.context import Options, common_options
 from harness.cli.house import open_house
 from harness.cli.render_decisions import show_decisions
 from harness.errors import UsageProblem
-from harness.services.gate import approve, find
+from harness.services.decisions import decide
+from harness.services.gate import approve
 
 
 @click.command(name="approve")
@@ -25,17 +26,15 @@ def command(
     if digest is not None and len(ids) != 1:
         raise UsageProblem("--sha256 goes with exactly one ID")
     with open_house(options) as house:
-        found = [find(house.state, each) for each in ids]
-        results = []
-        for proposal_id in dict.fromkeys(found):
-            with house.lock():
-                results.append(
-                    approve(
-                        house.state,
-                        proposal_id,
-                        actor=house.actor,
-                        value_sha256=digest,
-                        quarantined=quarantined,
-                    )
-                )
+        results = decide(
+            house,
+            ids,
+            lambda proposal_id: approve(
+                house.state,
+                proposal_id,
+                actor=house.actor,
+                value_sha256=digest,
+                quarantined=quarantined,
+            ),
+        )
         return show_decisions(results, as_json=options.as_json)

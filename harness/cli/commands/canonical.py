@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import click
 
 from harness.cli.context import Options, common_options
-from harness.cli.render import emit, fields, table
+from harness.cli.render import emit, fields, note, table
 from harness.core.frames import CanonicalGet, ValueAnswer
-from harness.errors import UnknownName
+from harness.core.text import one_line
+from harness.errors import UsageProblem
 
 
 @click.group(name="canonical")
@@ -20,12 +22,16 @@ def command() -> None:
 @command.command(name="get")
 @click.argument("key")
 @common_options
-def get(options: Options, key: str) -> None:
-    """Print the present value of KEY."""
+def get(options: Options, key: str) -> int:
+    """Print the present value of KEY; exit status 1 where there is none."""
     answer = _get(options, key)
-    if answer.value is None:
-        raise UnknownName(f"canonical data has no key {key!r}")
-    emit(answer, as_json=options.as_json, text=answer.value)
+    emit(answer, as_json=options.as_json, text=answer.value or "")
+    return 0 if answer.value is not None else _absent(key)
+
+
+def _absent(key: str) -> int:
+    note(f"error: canonical data has no key {one_line(key)}")
+    return 1
 
 
 def _get(options: Options, key: str) -> ValueAnswer:
@@ -46,21 +52,20 @@ def _get(options: Options, key: str) -> ValueAnswer:
 @command.command(name="history")
 @click.argument("key")
 @common_options
-def history(options: Options, key: str) -> None:
-    """List all versions of KEY, newest first."""
+def history(options: Options, key: str) -> int:
+    """List all versions of KEY, newest first; exit status 1 where there is none."""
     from harness.cli.house import open_house
     from harness.cli.render_runs import local
 
     with open_house(options) as house:
         versions = house.state.canonical.history(key)
-    if not versions:
-        raise UnknownName(f"canonical data has no key {key!r}")
     rows = [
         [str(each.version), local(each.updated_at), each.actor or "", each.run_id or "", each.value]
         for each in versions
     ]
-    text = table(["version", "written", "by", "run", "value"], rows)
+    text = table(["version", "written", "by", "run", "value"], rows) if rows else ""
     emit(versions, as_json=options.as_json, text=text)
+    return 0 if versions else _absent(key)
 
 
 @command.command(name="enable")
@@ -79,6 +84,8 @@ def enable(options: Options, *, yes: bool) -> int:
             emit({"enabled": False, "checks": found}, as_json=options.as_json, text=text)
             return 1
         if not yes:
+            if not sys.stdin.isatty():
+                raise UsageProblem("nobody can be asked here; to enable all the same: --yes")
             click.confirm(
                 "Agents may then propose canonical writes, each held for your word. Enable?",
                 abort=True,

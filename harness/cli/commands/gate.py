@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 
 import click
 
 from harness.cli.context import Options, common_options
+from harness.cli.inputs import text_from_file, text_from_stdin
 from harness.cli.render import emit
 from harness.core.frames import GateWrite, WriteAnswer
-from harness.core.tiers import VALUE_LIMIT, Tier
+from harness.core.tiers import Tier
 from harness.errors import UsageProblem
 
 
@@ -67,26 +66,7 @@ def _value(value: str | None, value_file: str | None, stdin_mark: str | None) ->
         raise UsageProblem("give the value once: --value V, --value-file F, or - for stdin")
     if value is not None:
         return value
-    if value_file is None:
-        data = sys.stdin.buffer.read(VALUE_LIMIT + 1)
-        return _decoded(data, "standard input")
-    try:
-        with Path(value_file).open("rb") as file:
-            data = file.read(VALUE_LIMIT + 1)
-    except OSError as problem:
-        raise UsageProblem(f"{value_file}: cannot be read: {problem.strerror}") from problem
-    return _decoded(data, value_file)
-
-
-def _decoded(data: bytes, where: str) -> str:
-    if len(data) > VALUE_LIMIT:
-        raise UsageProblem(f"{where}: a value is at most {VALUE_LIMIT} bytes, this is longer")
-    try:
-        return data.decode()
-    except UnicodeDecodeError as problem:
-        raise UsageProblem(
-            f"{where}: a value is UTF-8 text; byte {problem.start} is none"
-        ) from problem
+    return text_from_stdin() if value_file is None else text_from_file(value_file)
 
 
 def _said(key: str, answer: WriteAnswer) -> str:

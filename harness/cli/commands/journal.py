@@ -9,6 +9,7 @@ import click
 from harness.agy.ancestry import Inside, inside
 from harness.cli.context import Options, common_options
 from harness.cli.door import ask, door_path
+from harness.cli.inputs import text_from_stdin
 from harness.cli.render import emit, table
 from harness.core.frames import JournalAnswer, JournalAppend, JournalList, WriteAnswer
 from harness.errors import InsideRefused
@@ -22,14 +23,17 @@ def command() -> None:
 
 @command.command(name="append")
 @click.argument("entry")
-@click.option("--scope", required=True, help="What the entry is about; a key.")
+@click.option(
+    "--scope", default="general", show_default=True, help="What the entry is about; a key."
+)
 @click.option("--decision", help="What was chosen, and why.")
 @click.option("--agent", metavar="A", help="Whose journal; from a person's shell only.")
 @common_options
 def append(
     options: Options, entry: str, scope: str, decision: str | None, agent: str | None
 ) -> None:
-    """Note ENTRY; it is there for 30 days."""
+    """Note ENTRY (- reads standard input); it is there for 30 days."""
+    entry = text_from_stdin() if entry == "-" else entry
     found = _inside(agent)
     if found is not None:
         request = JournalAppend(scope=scope, entry=entry, decision=decision)

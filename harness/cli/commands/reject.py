@@ -7,7 +7,8 @@ import click
 from harness.cli.context import Options, common_options
 from harness.cli.house import open_house
 from harness.cli.render_decisions import show_decisions
-from harness.services.gate import find, reject
+from harness.services.decisions import decide
+from harness.services.gate import reject
 
 
 @click.command(name="reject")
@@ -17,9 +18,9 @@ from harness.services.gate import find, reject
 def command(options: Options, ids: tuple[str, ...], reason: str) -> int:
     """Decide against the proposals called ID; nothing is written."""
     with open_house(options) as house:
-        found = [find(house.state, each) for each in ids]
-        results = [
-            reject(house.state, proposal_id, actor=house.actor, reason=reason)
-            for proposal_id in dict.fromkeys(found)
-        ]
+        results = decide(
+            house,
+            ids,
+            lambda proposal_id: reject(house.state, proposal_id, actor=house.actor, reason=reason),
+        )
         return show_decisions(results, as_json=options.as_json)

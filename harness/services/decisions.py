@@ -1,0 +1,29 @@
+"""Decisions of a person on several proposals at once: each stands or falls by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from harness.errors import UnknownName
+from harness.services.gate import DecisionResult, find
+from harness.services.house import House
+
+
+def decide(
+    house: House, names: Iterable[str], act: Callable[[str], DecisionResult]
+) -> list[DecisionResult]:
+    """Return what became of each proposal named, once each; an unknown name is an error of its own.
+
+    Each decision holds the home's lock, so that none meets another, or a command that settles.
+    """
+    results: dict[str, DecisionResult] = {}
+    for name in names:
+        try:
+            proposal_id = find(house.state, name)
+        except UnknownName as problem:
+            results.setdefault(name, DecisionResult(id=name, state=None, error=str(problem)))
+            continue
+        if proposal_id not in results:
+            with house.lock():
+                results[proposal_id] = act(proposal_id)
+    return list(results.values())
