@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -16,19 +17,29 @@ from harness.errors import DoorProblem, GateRefused
 
 ISOLATED_GATE = "/run/harness/gate"
 _PATIENCE_S = 60.0
+_RETRY_S = 0.02
+_ANSWER_LIMIT = 16 * FRAME_LIMIT
 A = TypeVar("A")
 
 
 def door_path(inside: Inside, environment: Mapping[str, str]) -> str:
     """Return where the run's socket is, or raise `DoorProblem` where there is none."""
     for candidate in (environment.get("HARNESS_GATE"), inside.gate, ISOLATED_GATE):
-        if candidate and Path(candidate).exists():
+        if candidate and _stands(candidate):
             return candidate
     raise DoorProblem(
-        f"this is inside an agent ({inside.variable} is set) and no run's socket is in reach; "
-        "nothing was written",
-        hint="the run may have ended, or a person's command is given inside an agent's shell",
+        f"this is inside an agent ({inside.variable} at process {inside.pid} shows it) and no "
+        "run's socket is in reach; nothing was written",
+        hint="an agent: the run may have ended; a person: use a terminal that neither an agent "
+        "nor its IDE opened",
     )
+
+
+def _stands(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except OSError:  # a name that is too long, a folder that may not be entered
+        return False
 
 
 def ask(path: str, request: Request, kind: type[A]) -> A:
@@ -42,8 +53,9 @@ def ask(path: str, request: Request, kind: type[A]) -> A:
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(_PATIENCE_S)
-            connection.connect(path)
-            with contextlib.suppress(BrokenPipeError):  # a refusal may come before all is sent
+            _connect(connection, path)
+            # a refusal may come before all is sent
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 connection.sendall(encode_request(request))
             line = _read_line(connection)
         answer = decode_reply(line, kind)
@@ -56,6 +68,20 @@ def ask(path: str, request: Request, kind: type[A]) -> A:
     return answer
 
 
+def _connect(connection: socket.socket, path: str) -> None:
+    """Connect, waiting where more clients stand in line than the system lets wait."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            connection.connect(path)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_RETRY_S)
+        else:
+            return
+
+
 def _read_line(connection: socket.socket) -> bytes:
     received = bytearray()
     while not received.endswith(b"\n"):
@@ -63,6 +89,6 @@ def _read_line(connection: socket.socket) -> bytes:
         if not chunk:
             raise ConnectionError("the connection ended before an answer came")
         received += chunk
-        if len(received) > 64 * FRAME_LIMIT:
+        if len(received) > _ANSWER_LIMIT:
             raise ConnectionError("the answer is longer than any answer can be")
     return bytes(received)

@@ -6,11 +6,14 @@ Text that others wrote is neutralised here, so that no command can forget it.
 from __future__ import annotations
 
 import codecs
+import errno
 import json
 import os
+import stat
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import click
 import msgspec
@@ -57,10 +60,10 @@ def pass_through(path: Path, *, as_json: bool) -> None:
     As JSON it is one object with the file's size and at most `JSON_FILE_LIMIT` bytes of it.
 
     Raises:
-        HostProblem: the file cannot be read.
+        HostProblem: the file cannot be read, or something else has taken its place.
     """
     try:
-        with path.open("rb") as file:
+        with _open_regular(path) as file:
             if as_json:
                 size = os.fstat(file.fileno()).st_size
                 text = file.read(JSON_FILE_LIMIT).decode(errors="backslashreplace")
@@ -76,6 +79,24 @@ def pass_through(path: Path, *, as_json: bool) -> None:
         raise HostProblem(f"{path}: this file was never written, or has been cleared away") from (
             problem
         )
+
+
+def _open_regular(path: Path) -> BinaryIO:
+    """Open a file that agents could reach: no link is followed, no pipe waited for."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as problem:
+        if problem.errno != errno.ELOOP:
+            raise
+    else:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return os.fdopen(descriptor, "rb")
+        os.close(descriptor)
+    raise HostProblem(
+        f"{path}: expected the file that the run wrote, found something else in its place",
+        hint="somebody replaced it, perhaps the run's agent; what was read of it in time stands "
+        "in the record",
+    )
 
 
 def as_json_text(result: object) -> str:

@@ -124,6 +124,8 @@ def decode_request(line: bytes) -> Request | Refused:
     """Return what a line asks for, or why it asks for nothing. Never raises."""
     try:
         return _REQUEST.decode(line)
+    except RecursionError:
+        return Refused(error="not a request of this door: it is nested too deeply")
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         return Refused(error=f"not a request of this door: {str(problem)[:200]}")
 

@@ -10,17 +10,13 @@ from dataclasses import dataclass
 
 from harness.core.frames import JournalAnswer, ValueAnswer, WriteAnswer
 from harness.core.limits import GateLimits
-from harness.core.tiers import (
-    Proposal,
-    ProposalState,
-    Tier,
-    key_problem,
-    value_problem,
-)
+from harness.core.tiers import VALUE_LIMIT, Proposal, ProposalState, Tier, key_problem
 from harness.errors import GateRefused, UnknownName
 from harness.stores.protocols import Applied, Conflict, NewProposal, Refusal, State
 
 JOURNAL_PAGE_LIMIT = 1000
+JOURNAL_PAGE_BYTES = 4 * VALUE_LIMIT
+_JOURNAL_HINT = "write less; a person can raise {} in rules/gate.toml"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +52,8 @@ class Gate:
         self._limits = limits
         self._writer = writer
         self._ephemeral: dict[str, str] = {}
+        self._ephemeral_bytes = 0
+        self._proposed: set[str] | None = None
 
     def write(self, key: str, tier: Tier, value: str, reason: str) -> WriteAnswer:
         """Take one write. Raises `GateRefused` where it is not taken; nothing is stored then."""
@@ -94,10 +92,20 @@ class Gate:
         return WriteAnswer(applied=True, id=stored.id, expires_at=stored.expires_at)
 
     def entries(self, scope: str | None, limit: int) -> JournalAnswer:
-        """Return the writer's own journal, newest first."""
+        """Return the writer's own journal, newest first.
+
+        Raises `GateRefused` where so many entries would be too long for one answer.
+        """
         if not 1 <= limit <= JOURNAL_PAGE_LIMIT:
             raise GateRefused(f"limit is 1 to {JOURNAL_PAGE_LIMIT}, not {limit}")
         found = self._state.journal.listed(agent_id=self._writer.agent_id, scope=scope, limit=limit)
+        size = sum(len(each.entry.encode()) + len((each.decision or "").encode()) for each in found)
+        if size > JOURNAL_PAGE_BYTES:
+            raise GateRefused(
+                f"these {len(found)} entries hold {size} bytes, and an answer is at most "
+                f"{JOURNAL_PAGE_BYTES}",
+                hint="ask for fewer with --limit, or for one --scope",
+            )
         return JournalAnswer(entries=tuple(found))
 
     def _propose(self, key: str, value: str, reason: str) -> WriteAnswer:
@@ -106,14 +114,22 @@ class Gate:
         with self._state.transaction():
             proposal = self._state.proposals.propose(new)
             if run_id is not None:
-                count = len(self._state.proposals.of_run(run_id))
-                if count > self._limits.proposals_per_run:
-                    raise GateRefused(
-                        f"a run may propose {self._limits.proposals_per_run} canonical writes; "
-                        "this one is over it",
-                        hint="propose fewer, or raise proposals_per_run in rules/gate.toml",
-                    )
+                self._check_proposal_budget(run_id, proposal.id)
+        if self._proposed is not None:
+            self._proposed.add(proposal.id)
         return WriteAnswer(applied=False, pending_id=proposal.id, expires_at=proposal.expires_at)
+
+    def _check_proposal_budget(self, run_id: str, proposal_id: str) -> None:
+        """Refuse a proposal over the bound; raised inside the transaction, which takes it back."""
+        if self._proposed is None:
+            known = {each.id for each in self._state.proposals.of_run(run_id)}
+            self._proposed = known - {proposal_id}
+        if len(self._proposed | {proposal_id}) > self._limits.proposals_per_run:
+            raise GateRefused(
+                f"a run may propose {self._limits.proposals_per_run} canonical writes; "
+                "this one is over it",
+                hint="propose fewer; a person can raise proposals_per_run in rules/gate.toml",
+            )
 
     def _keep(self, key: str, value: str) -> WriteAnswer:
         if self._writer.run_id is None:
@@ -121,10 +137,17 @@ class Gate:
                 "ephemeral state lives within one run, and this is none",
                 hint="use --tier journal to keep something between runs",
             )
-        size = sum(len(text.encode()) for text in self._ephemeral.values())
-        if size + len(value.encode()) > self._limits.journal_bytes_per_run:
-            raise GateRefused("the run's ephemeral state is full")
+        before = self._ephemeral.get(key)
+        size = self._ephemeral_bytes + len(key) + len(value.encode())
+        if before is not None:
+            size -= len(key) + len(before.encode())
+        if size > self._limits.journal_bytes_per_run:
+            raise GateRefused(
+                f"the run's ephemeral state is full: it holds {self._limits.journal_bytes_per_run} "
+                "bytes at most"
+            )
         self._ephemeral[key] = value
+        self._ephemeral_bytes = size
         return WriteAnswer(applied=True)
 
     def _check_tier(self, tier: Tier) -> None:
@@ -142,20 +165,29 @@ class Gate:
 
     @staticmethod
     def _check_text(what: str, text: str, limit: int) -> None:
-        _refuse(value_problem(text))
-        size = len(text.encode())
-        if size > limit:
-            raise GateRefused(f"{what}: at most {limit} bytes of UTF-8, this one has {size}")
+        try:
+            size = len(text.encode())
+        except UnicodeEncodeError as problem:
+            raise GateRefused(
+                f"{what}: expected UTF-8 text; this one holds a lone surrogate"
+            ) from problem
+        most = min(limit, VALUE_LIMIT)
+        if size > most:
+            raise GateRefused(f"{what}: at most {most} bytes of UTF-8, this one has {size}")
 
     def _check_journal_budget(self, run_id: str, size: int) -> None:
         count, total = self._state.journal.count_of_run(run_id)
         if count >= self._limits.journal_entries_per_run:
             raise GateRefused(
-                f"a run may write {self._limits.journal_entries_per_run} journal entries"
+                f"a run may write {self._limits.journal_entries_per_run} journal entries, "
+                "and this one has",
+                hint=_JOURNAL_HINT.format("journal_entries_per_run"),
             )
         if total + size > self._limits.journal_bytes_per_run:
             raise GateRefused(
-                f"a run may write {self._limits.journal_bytes_per_run} bytes of journal"
+                f"a run may write {self._limits.journal_bytes_per_run} bytes of journal; "
+                f"with this entry it would be {total + size}",
+                hint=_JOURNAL_HINT.format("journal_bytes_per_run"),
             )
 
 
@@ -259,11 +291,7 @@ def settle_applying(state: State) -> list[DecisionResult]:
 def _settle(state: State, proposal: Proposal) -> DecisionResult:
     done = state.canonical.operation(operation_key(proposal.id))
     version = done.version if done is not None else None
-    if done is not None:
-        settled = ProposalState.APPROVED
-    elif proposal.run_id is not None and proposal.released_at is None:
-        settled = ProposalState.QUARANTINED
-    else:
-        settled = ProposalState.PENDING
-    state.proposals.finish_apply(proposal.id, state=settled, version=version, actor="harness")
-    return DecisionResult(id=proposal.id, state=settled, version=version)
+    # Where nothing was applied the store gives it back to whichever state it waited in.
+    ended = ProposalState.PENDING if done is None else ProposalState.APPROVED
+    after = state.proposals.finish_apply(proposal.id, state=ended, version=version, actor="harness")
+    return DecisionResult(id=proposal.id, state=after.state, version=version)
