@@ -16,6 +16,8 @@ def clip(text: str, limit: int) -> str:
 
     Lone surrogates, which have no UTF-8, become question marks.
     """
+    if len(text) <= limit and text.isascii():
+        return text
     return text[:limit].encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
 
 
@@ -76,10 +78,6 @@ class BoundedText:
     def add(self, text: str) -> None:
         """Append as much of a text as fits; after the first cut, nothing."""
         if self.cut or not text:
-            return
-        if len(text) <= self._limit - self._size and text.isascii():
-            self._size += len(text)
-            self._parts.append(text)
             return
         piece = clip(text, self._limit - self._size)
         self._size += len(piece.encode())

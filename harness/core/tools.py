@@ -32,6 +32,7 @@ _WRITES = re.compile(r"write|edit|replace|create|delete|move|patch|rename|remove
 _MCP_CALLERS = frozenset({"callmcptool", "mcptool", "mcp"})
 _MCP_PREFIX = "mcp__"
 _GATE_TOOL = "canonical_propose"
+_CANONICAL = re.compile(rb"canonical")
 #: A command line that asks the gate for a canonical write; quotes inside JSON are escaped.
 _GATE_COMMAND = re.compile(rb"\bharness\b[^\n]{0,400}?\bgate\s+write\b[^\n]{0,4000}?\bcanonical\b")
 
@@ -63,12 +64,11 @@ def tool_name(step: Step) -> str:
     """Return the name of a step's tool; empty where it has none."""
     info = step.tool_info
     name = step.tool_name or (info.name if info is not None else None) or ""
-    return name if len(name) < _NAME_LIMIT // 4 else clip(name, _NAME_LIMIT)
+    return clip(name, _NAME_LIMIT)
 
 
-def mcp_tool(step: Step) -> str:
+def mcp_tool(name: str, step: Step) -> str:
     """Return `server/tool` for a step that calls an MCP tool, in whatever form it says so."""
-    name = tool_name(step)
     if name.startswith(_MCP_PREFIX):
         return name.removeprefix(_MCP_PREFIX).replace("__", "/", 1)
     if "/" in name:
@@ -84,14 +84,15 @@ def written_paths(step: Step) -> Iterator[str]:
     return _strings(_PATH_PARAMETERS, _parameters(step))
 
 
-def asks_gate(step: Step) -> bool:
+def asks_gate(name: str, step: Step) -> bool:
     """Return whether a step asks the gate for a canonical write, by MCP tool or by command."""
+    if name.endswith(_GATE_TOOL):
+        return True
+    info = step.tool_info
+    if info is None or not _CANONICAL.search(info.parameters, 0, _COMMAND_LIMIT):
+        return False
     parameters = _parameters(step)[:_COMMAND_LIMIT]
-    return (
-        tool_name(step).endswith(_GATE_TOOL)
-        or _GATE_TOOL in _strings(_TOOL, parameters)
-        or _GATE_COMMAND.search(parameters) is not None
-    )
+    return _GATE_TOOL in _strings(_TOOL, parameters) or _GATE_COMMAND.search(parameters) is not None
 
 
 def _parameters(step: Step) -> bytes:

@@ -191,28 +191,32 @@ class TurnFacts:
             self.take_result(event.result)
 
     def _take_tool(self, step: Step) -> None:
-        key = self._key(step)
+        key, name = self._key(step), tool_name(step)
         if self._steps.pop(key, None) is None:
             self._tool_calls += 1
         self._steps[key] = step.state
         if len(self._steps) > _STEPS_REMEMBERED:
-            oldest = next(iter(self._steps))
-            self._lost_active |= self._steps.pop(oldest) is StepState.ACTIVE
-        if len(self._gate_steps) < _STEPS_REMEMBERED and asks_gate(step):
+            self._forget_old_steps()
+        if len(self._gate_steps) < _STEPS_REMEMBERED and asks_gate(name, step):
             self._gate_steps.add(key)
-        traits = tool_traits(tool_name(step))
+        traits = tool_traits(name)
         if traits.calls_mcp:
-            self._take_mcp_call(key, step)
+            self._take_mcp_call(key, name, step)
         if traits.writes:
             for path in written_paths(step):
                 self.written_paths.add_once(path)
 
-    def _take_mcp_call(self, key: StepKey, step: Step) -> None:
+    def _forget_old_steps(self) -> None:
+        """Drop the older half at once; that one of them never finished stays known."""
+        for key in list(self._steps)[: _STEPS_REMEMBERED // 2]:
+            self._lost_active |= self._steps.pop(key) is StepState.ACTIVE
+
+    def _take_mcp_call(self, key: StepKey, name: str, step: Step) -> None:
         if key not in self._mcp_calls and len(self._mcp_calls) >= _CALLS_REMEMBERED:
             self.calls_left_out += 1
             return
         self._mcp_calls[key] = McpCall(
-            tool=mcp_tool(step),
+            tool=mcp_tool(name, step),
             step_index=None if step.step_index is None else _number(step.step_index),
             state=step.state.value,
         )

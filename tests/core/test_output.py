@@ -347,6 +347,29 @@ def test_paths_of_write_tools_are_noted(
     assert read(stdout).written_paths == paths
 
 
+@pytest.mark.parametrize(
+    ("tool", "parameters", "calls"),
+    [
+        ("mcp__harness__canonical_propose", {}, 1),
+        ("call_mcp_tool", {"ServerName": "harness", "ToolName": "canonical_propose"}, 1),
+        ("run_command", {"CommandLine": "harness gate write k --tier canonical --value v"}, 1),
+        ("run_command", {"CommandLine": "harness gate write k --tier journal --value v"}, 0),
+        ("run_command", {"CommandLine": "cat canonical.txt"}, 0),
+        ("view_file", {"path": "a"}, 0),
+    ],
+)
+def test_steps_that_ask_the_gate_are_counted(
+    tool: str, parameters: dict[str, object], calls: int
+) -> None:
+    """A canonical write asked for by MCP tool or command counts once per step."""
+    info = {"parameters": parameters}
+    stdout = "".join(
+        event(step_index=1, step_type="tool", state=state, tool_name=tool, tool_info=info)
+        for state in ("ACTIVE", "DONE")
+    )
+    assert read(stdout).gate_calls == calls
+
+
 def test_live_facts_follow_the_stream() -> None:
     """While the run goes on, the reader tells what goes on."""
     reader = TurnReader(output_format=OutputFormat.STREAM_JSON)
