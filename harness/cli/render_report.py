@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from harness.cli.render_runs import diff_text
+from harness.cli.render_changes import diff_text
 from harness.core.report import Change, MorningReport
 from harness.core.screen import Line, Style, screen
 from harness.core.text import neutralise, one_line

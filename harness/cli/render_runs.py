@@ -1,4 +1,4 @@
-"""Runs and proposals as text for a person."""
+"""Runs as text for a person."""
 
 from __future__ import annotations
 
@@ -6,12 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from harness.cli.render import fields, table
-from harness.core.diffs import Diff
 from harness.core.model import RunRecord
-from harness.core.report import Change
-from harness.core.restored import RestoreResult
-from harness.core.screen import time_left
-from harness.core.tiers import Proposal
 from harness.stores.protocols import OpenRun
 
 _ANSWER_LINES = 12
@@ -84,64 +79,3 @@ def runs_text(records: Sequence[RunRecord], running: Sequence[OpenRun]) -> str:
         for record in records
     ]
     return table(["run", "job", "outcome", "reason", "started", "took"], rows)
-
-
-def pending_text(proposals: Sequence[Proposal], now: datetime) -> str:
-    """Return proposals as a table, the most urgent first."""
-    if not proposals:
-        return "nothing waits for you"
-    rows = [
-        [
-            each.id,
-            each.state.value,
-            each.job or "by hand",
-            each.key,
-            time_left(each, now) if each.decided_at is None else "",
-            each.reason,
-        ]
-        for each in sorted(proposals, key=lambda each: each.expires_at)
-    ]
-    return table(["id", "state", "job", "key", "left", "reason"], rows)
-
-
-def proposal_text(proposal: Proposal, change: Change, now: datetime) -> str:
-    """Return one proposal with what it would change."""
-    pairs = [
-        ("id", proposal.id),
-        ("state", proposal.state.value),
-        ("key", proposal.key),
-        ("job", proposal.job or "by hand"),
-        ("run", proposal.run_id or ""),
-        ("left", time_left(proposal, now) if proposal.decided_at is None else ""),
-        ("base", f"version {proposal.base_version}" + _moved(change)),
-        ("sha256", proposal.value_sha256),
-        ("decided", _decided(proposal)),
-        ("reason", f"“{proposal.reason}” (the writer's own words)"),
-    ]
-    block = fields([(name, value) for name, value in pairs if value])
-    return f"{block}\n{diff_text(change.diff)}"
-
-
-def _moved(change: Change) -> str:
-    return ", and the key has moved since: approving will end in a conflict" * change.base_moved
-
-
-def _decided(proposal: Proposal) -> str:
-    if proposal.decided_at is None:
-        return ""
-    reason = f": {proposal.decision_reason}" if proposal.decision_reason else ""
-    return f"{local(proposal.decided_at)} by {proposal.decided_by or 'the harness'}{reason}"
-
-
-def diff_text(diff: Diff) -> str:
-    """Return a diff in its usual form."""
-    lines = [f"{line.kind.value}{line.text}" for line in diff.lines]
-    if diff.truncated:
-        lines.append("… the rest of the difference is longer than what is shown")
-    return "\n".join(lines)
-
-
-def restore_text(result: RestoreResult) -> str:
-    """Return what became of each guarded path."""
-    rows = [[each.result.value, each.path, each.detail] for each in result.paths]
-    return table(["result", "path", "detail"], rows)

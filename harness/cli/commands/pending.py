@@ -7,7 +7,7 @@ import click
 from harness.cli.context import Options, common_options
 from harness.cli.house import open_house
 from harness.cli.render import emit
-from harness.cli.render_runs import pending_text, proposal_text
+from harness.cli.render_changes import pending_text, proposal_text
 from harness.core.tiers import OPEN_STATES
 from harness.errors import UnknownName
 from harness.services.gate import find

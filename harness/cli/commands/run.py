@@ -14,7 +14,6 @@ from harness.cli.render_progress import Reporter
 from harness.cli.render_runs import run_text
 from harness.core.model import Outcome, Reason
 from harness.errors import StoreProblem
-from harness.services.dry_run import dry_run as plan_run
 from harness.services.house import House
 from harness.services.runs import run_job, unreachable
 
@@ -71,6 +70,8 @@ def command(options: Options, job: str, *, dry_run: bool, unattended: bool) -> i
 
 
 def _dry_run(house: House, options: Options, job: str, *, unattended: bool) -> int:
-    plan = plan_run(house, job, unattended=unattended)
+    from harness.services.dry_run import dry_run
+
+    plan = dry_run(house, job, unattended=unattended)
     emit(plan, as_json=options.as_json, text=plan.text())
     return 0 if plan.ready else EXIT_STATUS[Outcome.REFUSED]

@@ -9,11 +9,9 @@ import click
 from harness.cli.context import Options, common_options
 from harness.cli.house import open_house
 from harness.cli.render import emit, pass_through
-from harness.cli.render_runs import diff_text, restore_text, run_text, runs_text
+from harness.cli.render_runs import run_text, runs_text
 from harness.core.model import Outcome
 from harness.errors import GateRefused
-from harness.services.history import acknowledge, changes_of, find_run, restore_run
-from harness.services.plan import files_of
 
 _STREAMS = ("stdout", "stderr", "log", "prompt")
 
@@ -45,11 +43,17 @@ def list_runs(options: Options, job: str | None, outcome: str | None, limit: int
 @common_options
 def show(options: Options, run: str) -> None:
     """Show one run: its verdict, its evidence, and the difference it made to guarded files."""
+    from harness.cli.render_changes import diff_text
+    from harness.services.history import changes_of, find_run
+
     with open_house(options) as house:
         record = find_run(house.state, run)
+        if options.as_json:
+            emit(record, as_json=True)
+            return
         parts = [run_text(record)]
         parts += [diff_text(change.diff) for change in changes_of(house, record)]
-        emit(record, as_json=options.as_json, text="\n\n".join(parts))
+        emit(record, as_json=False, text="\n\n".join(parts))
 
 
 @command.command(name="log")
@@ -60,6 +64,9 @@ def show(options: Options, run: str) -> None:
 @common_options
 def log(options: Options, run: str, stream: str) -> None:
     """Print what a run's process wrote, control characters shown as escapes."""
+    from harness.services.history import find_run
+    from harness.services.plan import files_of
+
     with open_house(options) as house:
         record = find_run(house.state, run)
         files = files_of(house.home, record.run_id)
@@ -78,6 +85,9 @@ def log(options: Options, run: str, stream: str) -> None:
 @common_options
 def restore(options: Options, run: str, *, force: bool) -> int:
     """Put guarded files back to what stood before RUN; what the run added is moved aside."""
+    from harness.cli.render_changes import restore_text
+    from harness.services.history import find_run, restore_run
+
     with open_house(options) as house:
         result = restore_run(house, find_run(house.state, run), force=force)
         emit(result, as_json=options.as_json, text=restore_text(result))
@@ -92,6 +102,8 @@ def ack(options: Options, run: str, reason: str) -> None:
     """Take note of a bypassed RUN, so that its job may propose canonical writes again."""
     if not reason.strip():
         raise GateRefused("a reason is required: say what you found and did")
+    from harness.services.history import acknowledge, find_run
+
     with open_house(options) as house:
         record = find_run(house.state, run)
         noted = acknowledge(house, record, reason)
