@@ -91,10 +91,15 @@ class Child:
             return True
 
     def reap(self) -> ExitStatus:
-        """Return how the CLI ended, waiting for that where it has not; gives the pid free."""
-        status = self._wait(0)
+        """Return how the CLI ended and give its pid free; never waits.
+
+        To be called when it has ended. One that even SIGKILL did not end, as where it hangs in
+        the kernel, is given up: nothing is known of its end.
+        """
+        status = self._wait(os.WNOHANG)
         if status is None:
-            raise HostProblem(f"process {self.identity.pid} cannot be waited for")
+            status = self._status = ExitStatus(exit_code=None, signal=None)
+            self._process.returncode = 0
         if self.handle is not None:
             os.close(self.handle)
             self.handle = None

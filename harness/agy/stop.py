@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -41,9 +42,9 @@ class StopSignals:
         self._requested: int | None = None
         self._previous: dict[signal.Signals, Any] = {}
         self._previous_wakeup = -1
-        self._reader, self._writer = socket.socketpair()
 
     def __enter__(self) -> Self:
+        self._reader, self._writer = socket.socketpair()
         self._reader.setblocking(False)
         self._writer.setblocking(False)
         self._previous_wakeup = signal.set_wakeup_fd(
@@ -78,11 +79,9 @@ class StopSignals:
 
     def acknowledge(self) -> None:
         """Take what makes the descriptor readable off it."""
-        try:
-            while os.read(self._reader.fileno(), 512):
-                pass
-        except BlockingIOError:
-            return
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.read(self._reader.fileno(), 512)
 
     def _note(self, number: int, _frame: FrameType | None) -> None:
         if self._requested is None:

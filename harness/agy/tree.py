@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from harness.agy.ancestry import RUN_VARIABLE, ancestors
 from harness.agy.host import boot_id, born, is_row_of, row_of, same_boot
+from harness.agy.kill import kill_group, kill_row, reap
 from harness.agy.table import (
-    LINUX,
     SAME_START_S,
     ProcessRow,
     child_pids,
@@ -84,6 +84,9 @@ class Tree:
         self._own = os.getpid()
         self._protected = {row.key for row in ancestors(self._own)}
         self._seen: set[tuple[int, float]] = set()
+        self._reaped = 0
+        self._killing = False
+        self._killed: set[tuple[int, float]] = set()
         self.reaped_cpu_s = 0.0
 
     def members(self, *, sweep: bool = False) -> list[ProcessRow]:
@@ -147,7 +150,11 @@ class Tree:
         """Wait for the dead that the harness adopted, each by its pid, never for any child."""
         for row in rows:
             if self._adopting and row.zombie and self._is_adopted(row):
-                self.reaped_cpu_s += reap(row.pid)
+                dead = reap(row.pid)
+                self.reaped_cpu_s += dead.cpu_s
+                self._reaped += 1
+                if self._killing and dead.signal == signal.SIGKILL:
+                    self._killed.add(row.key)
 
     def end(
         self, *, exited: Callable[[], bool], pause: Pause, polite_s: float | None = None
@@ -172,7 +179,7 @@ class Tree:
     def finish(self, *, pause: Pause, grace_s: float | None = None) -> Swept:
         """Kill what outlived the CLI, after a short grace to leave by itself."""
         patience_s = STRAGGLER_GRACE_S if grace_s is None else grace_s
-        gone = _wait(lambda: not self.members(sweep=True), patience_s, pause)
+        gone = _wait(lambda: self._look() == [], patience_s, pause)
         return self._kill(pause, SWEEP_LIMIT_S, empty_looks=int(gone))
 
     def kill(self, *, pause: Pause, limit_s: float = SWEEP_LIMIT_S) -> Swept:
@@ -186,31 +193,46 @@ class Tree:
         picture, so that one empty look does not count as none. Before each look the orphans
         are chased, for a chain of short-lived processes outruns the whole table.
         """
-        killed: set[tuple[int, float]] = set()
+        self._killing = True
         deadline = time.monotonic() + limit_s
         while True:
-            killed |= self._chase()
-            rows = self.members(sweep=True)
-            empty_looks = 0 if rows else empty_looks + 1
+            self._chase()
+            rows = self._look()
+            empty_looks = empty_looks + 1 if rows == [] else 0
             if empty_looks > 1 or time.monotonic() > deadline:
-                return Swept(killed=len(killed), left=len(rows))
-            fresh = {row.key for row in rows if kill_row(row)} - killed
-            killed |= fresh
+                left = 1 if rows is None else len(rows)
+                return Swept(killed=len(self._killed), left=left)
+            fresh = {row.key for row in rows or () if kill_row(row)} - self._killed
+            self._killed |= fresh
             if not fresh:
                 pause(_POLL_S / 10)
 
-    def _chase(self) -> set[tuple[int, float]]:
-        """Kill and reap what the harness has just adopted, as fast as it comes."""
-        killed: set[tuple[int, float]] = set()
+    def _look(self) -> list[ProcessRow] | None:
+        """Return the living, or None where none was seen but one had just died.
+
+        What died since the last look may have left a child that this one has missed.
+        """
+        reaped = self._reaped
+        rows = self.members(sweep=True)
+        return rows if rows or reaped == self._reaped else None
+
+    def _chase(self) -> None:
+        """Kill what the harness has just adopted, whole groups at once, as fast as it comes.
+
+        A chain of processes that fork and exit is always dead when it is looked at, but its
+        group lives on, and a signal to a group misses no fork. The group is the run's own as
+        long as the one that told it is not reaped, and that is for the harness to do.
+        """
         deadline = time.monotonic() + CHASE_S
         while self._adopting and time.monotonic() < deadline:
             rows = [row for pid in child_pids(self._own) if (row := read_row(pid)) is not None]
             rows = [row for row in rows if self._is_adopted(row)]
-            killed |= {row.key for row in rows if not row.zombie and kill_row(row)}
+            for group in {row.group for row in rows} - {0, os.getpgrp()}:
+                kill_group(group, signal.SIGKILL)
+            self._killed |= {row.key for row in rows if not row.zombie and kill_row(row)}
             self._reap(rows)
             if not rows:
                 break
-        return killed
 
     def _is_adopted(self, row: ProcessRow) -> bool:
         return (
@@ -226,12 +248,8 @@ class Tree:
 
     def _signal_group(self, number: signal.Signals) -> None:
         # The CLI is not reaped yet, so that its pid, and with it the group's, is still its own.
-        if self._child is None:
-            return
-        try:
-            os.killpg(self._child.pid, number)
-        except (ProcessLookupError, PermissionError):
-            return
+        if self._child is not None:
+            kill_group(self._child.pid, number)
 
 
 def keys_below(pid: int) -> list[tuple[int, float]]:
@@ -261,50 +279,6 @@ def end_survivors(run_id: str | None, child: ProcessIdentity | None) -> int:
     if child is not None and not same_boot(child.boot_id, boot_id()):
         return 0
     return Tree(child, run_id=run_id).kill(pause=time.sleep).killed
-
-
-def kill_row(row: ProcessRow) -> bool:
-    """Send SIGKILL to this very process; False where it was gone or may not be killed."""
-    try:
-        if not LINUX:
-            return _is_still(row) and _kill(row.pid)
-        handle = os.pidfd_open(row.pid)
-    except (ProcessLookupError, PermissionError):
-        return False
-    except OSError:
-        return _is_still(row) and _kill(row.pid)  # out of descriptors, or an old kernel
-    try:
-        # From here on the handle means one process; whether it is the right one is asked now.
-        if not _is_still(row):
-            return False
-        signal.pidfd_send_signal(handle, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return False
-    finally:
-        os.close(handle)
-    return True
-
-
-def _is_still(row: ProcessRow) -> bool:
-    now = read_row(row.pid)
-    return now is not None and now.key == row.key and not now.zombie
-
-
-def _kill(pid: int) -> bool:
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return False
-    return True
-
-
-def reap(pid: int) -> float:
-    """Take a dead child's status off the kernel and return the processor time it used."""
-    try:
-        found, _, usage = os.wait4(pid, os.WNOHANG)
-    except ChildProcessError:
-        return 0.0
-    return usage.ru_utime + usage.ru_stime if found else 0.0
 
 
 def _wait(condition: Callable[[], bool], limit_s: float, pause: Pause) -> bool:

@@ -18,7 +18,11 @@ from harness.core.model import Killed
 ROUND_S = 0.25
 """How often output is read and limits are looked at."""
 SAMPLE_S = 1.0
-"""How often the memory of the tree is measured and progress is told."""
+"""How often the memory of the tree is measured, where no limit asks for more."""
+PROGRESS_S = 1.0
+"""How often progress is told."""
+RUNAWAY_POLITE_S = 1.0
+"""How long what fills the disk or the memory is asked politely, SIGINT and SIGTERM each."""
 _CATCH_UP_S = 2.0
 
 
@@ -115,7 +119,7 @@ class _Watch:
         self._started = self._grown = time.monotonic()
         self._complete_at: float | None = None
         self._settled_at: float | None = None
-        self._next_round = self._next_sample = self._started
+        self._next_round = self._next_sample = self._next_progress = self._started
         self._rss = self._peak_rss = 0
         self._sampled_cpu = 0.0
 
@@ -130,8 +134,8 @@ class _Watch:
             if not over:
                 self._child.tree.end(exited=self._child.exited, pause=time.sleep, polite_s=0.0)
                 self._child.reap()
-        self._tails.drain(self._reader)
         status = self._child.reap()
+        self._tails.drain(self._reader)
         return Ending(
             exit_code=status.exit_code,
             signal=status.signal,
@@ -169,10 +173,12 @@ class _Watch:
     def _until_over(self) -> Killed | None:
         """Serve until the CLI has ended, or must be: then return why."""
         while True:
-            self._serve(0.0 if self._tails.backlog else self._next_round - time.monotonic())
+            self._serve(self._next_round - time.monotonic())
             if self._stop.requested is None and time.monotonic() < self._next_round:
                 continue
             self._round()
+            if self._tails.backlog:
+                self._next_round = 0.0
             if self._child.exited():
                 return None
             killed = self._verdict()
@@ -200,7 +206,6 @@ class _Watch:
         """Wait while the run is being ended: its last words still reach the caller's owners."""
         until = time.monotonic() + seconds
         self._serve(seconds)
-        self._tails.read(self._reader)
         self._tick()
         while (left := until - time.monotonic()) > 0:
             self._serve(left)
@@ -213,8 +218,16 @@ class _Watch:
         self._note_result()
         self._tick()
         if now >= self._next_sample:
-            self._next_sample = now + SAMPLE_S
-            self._sample(now)
+            self._next_sample = now + self._sample_pause(now)
+            self._sample()
+        if now >= self._next_progress:
+            self._next_progress = now + PROGRESS_S
+            self._tell(now)
+
+    def _sample_pause(self, now: float) -> float:
+        # A short run must be seen before it is over, and a limit before it is far behind.
+        watchful = self._limits.memory_bytes is not None or now - self._started < SAMPLE_S
+        return ROUND_S if watchful else SAMPLE_S
 
     def _note_result(self) -> None:
         now = time.monotonic()
@@ -225,12 +238,14 @@ class _Watch:
         elif self._settled_at is None:
             self._settled_at = now
 
-    def _sample(self, now: float) -> None:
+    def _sample(self) -> None:
         rows = self._child.tree.members()
         self._rss = sum(row.rss_bytes for row in rows)
         self._peak_rss = max(self._peak_rss, self._rss)
         cpu = sum(row.cpu_s for row in rows) + self._child.tree.reaped_cpu_s
         self._sampled_cpu = max(self._sampled_cpu, cpu)
+
+    def _tell(self, now: float) -> None:
         self._progress(
             Progress(
                 elapsed_s=now - self._started,
@@ -256,4 +271,6 @@ class _Watch:
         tree = self._child.tree
         if killed is None:
             return tree.finish(pause=self._pause)
-        return tree.end(exited=self._child.exited, pause=self._pause)
+        runaway = killed in (Killed.MEMORY, Killed.OUTPUT_LIMIT)
+        polite_s = RUNAWAY_POLITE_S if runaway else None
+        return tree.end(exited=self._child.exited, pause=self._pause, polite_s=polite_s)

@@ -17,12 +17,13 @@ from harness.agy import ancestry
 from harness.agy.ancestry import Peer, ancestors, inside, is_descendant, peer_of
 from harness.agy.host import own_identity
 from harness.agy.process import Child
-from harness.agy.table import ProcessRow, read_row
+from harness.agy.table import ProcessRow, read_environment, read_row
 from harness.errors import DoorProblem
 from tests.helpers.processes import launch_of, ledger, started, wait_for
 
 NEST = """
 child(lambda: child(scrubbed, setsid=True) or rest())
+until(3)
 child(scrubbed, setsid=True, double=True)
 print("ready", flush=True)
 rest()
@@ -185,7 +186,7 @@ def test_an_ancestor_that_cannot_be_read_is_passed_over(
 ) -> None:
     """A parent whose environment is hidden does not hide the run further up."""
     cli, below, grandchild, _ = (pid for pid, _ in ledger(tmp_path))
-    real = ancestry.read_environment
+    real = read_environment
     monkeypatch.setattr(
         ancestry, "read_environment", lambda pid: None if pid == below else real(pid)
     )

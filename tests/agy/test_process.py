@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -113,6 +114,16 @@ def test_elsewhere_than_on_linux_asking_reaps(
     assert not become_subreaper()
 
 
+def test_a_process_that_cannot_be_ended_is_given_up(tmp_path: Path) -> None:
+    """Taking the status of a process that still runs does not wait, and claims nothing."""
+    child = started(launch_of(tmp_path, "rest()"))
+    status = child.reap()
+    assert (status.exit_code, status.signal) == (None, None)
+    assert child.exited()
+    os.kill(child.identity.pid, 9)
+    os.waitpid(child.identity.pid, 0)
+
+
 def test_a_status_that_somebody_else_took_is_unknown(tmp_path: Path) -> None:
     """Where the kernel no longer has the status, neither exit code nor signal is claimed."""
     child = started(launch_of(tmp_path, "sys.exit(0)"))
@@ -164,7 +175,7 @@ def test_an_argument_that_is_too_long_is_a_value(tmp_path: Path) -> None:
     ],
 )
 def test_a_launch_that_cannot_be_used_is_a_value(
-    tmp_path: Path, change: dict[str, str], words: str
+    tmp_path: Path, change: dict[str, Any], words: str
 ) -> None:
     """A missing folder, an unusable file and a NUL byte each give one sentence."""
     failure = spawn(replace(launch_of(tmp_path, ""), **change))
@@ -198,6 +209,8 @@ import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 from harness.agy.process import Launch, spawn
 child = spawn(Launch(argv=("/bin/sh", "-c", "exit 7"), env={{}}, cwd="/",
     stdout_path={str(tmp_path / "o")!r}, stderr_path={str(tmp_path / "e")!r}))
+while not child.exited():
+    pass
 print(child.reap().exit_code)
 """
     done = subprocess.run(

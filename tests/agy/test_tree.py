@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from harness.agy.host import born, own_identity
+from harness.agy.kill import Dead, kill_row, reap
 from harness.agy.process import Child
 from harness.agy.table import ProcessRow, read_row
-from harness.agy.tree import Tree, end_survivors, keys_below, kill_row, reap
+from harness.agy.tree import Tree, end_survivors, keys_below
 from tests.helpers.processes import launch_of, ledger, started, still_running, wait_for
 
 LEAVING = {
@@ -81,16 +82,19 @@ while open(os.environ["LEDGER"]).read().count("\\n") < 51 and time.monotonic() <
 def test_a_process_that_changes_its_pid_all_the_time_is_ended(tmp_path: Path) -> None:
     """A daemon that forks and exits for ever is caught in the end."""
     body = """
-def hop():
+def hop(pause=None):
     while True:
         if os.fork():
             os._exit(0)
-        time.sleep(0.005)
-        note()
+        if pause:
+            time.sleep(pause)
+            note()
 
-child(hop, setsid=True, double=True)
+child(lambda: hop(0.005), setsid=True, double=True)
+for _ in range(3):
+    child(hop, setsid=True, double=True)
 """
-    assert finished(started(launch_of(tmp_path, body))) >= 1
+    assert finished(started(launch_of(tmp_path, body))) >= 4
     assert still_running(tmp_path) == []
 
 
@@ -118,6 +122,7 @@ def test_a_deaf_cli_is_killed_with_its_group_and_survivors_are_counted(tmp_path:
 deaf()
 child(rest)
 child(lambda: child(rest, setsid=True))
+until(4)
 print("ready", flush=True)
 rest()
 """
@@ -207,15 +212,8 @@ rest()
 def test_what_was_seen_once_is_remembered(tmp_path: Path) -> None:
     """Without adoption, a process seen below the CLI is still of the run when it broke away."""
     body = """
-def break_away():
-    while not os.path.exists("go"):
-        time.sleep(0.01)
-    if os.fork():
-        os._exit(0)
-    note()
-    scrubbed()
-
-child(lambda: (os.setsid(), child(lambda: (os.setsid(), note(), scrubbed())), rest()))
+child(lambda: child(scrubbed, setsid=True) or rest(), setsid=True)
+until(3)
 print("ready", flush=True)
 while not os.path.exists("go"):
     time.sleep(0.01)
@@ -248,7 +246,7 @@ def test_a_pid_used_again_is_not_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, linux: bool
 ) -> None:
     """A kill is for one pid and one start, with and without process handles."""
-    monkeypatch.setattr("harness.agy.tree.LINUX", linux)
+    monkeypatch.setattr("harness.agy.kill.LINUX", linux)
     child = started(launch_of(tmp_path, "rest()"))
     row = read_row(child.identity.pid)
     assert row is not None
@@ -259,7 +257,7 @@ def test_a_pid_used_again_is_not_killed(
     assert not kill_row(row)
     child.reap()
     assert not kill_row(row)
-    assert reap(row.pid) == 0.0
+    assert reap(row.pid) == Dead()
 
 
 def _older(row: ProcessRow) -> ProcessRow:

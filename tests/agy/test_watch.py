@@ -81,6 +81,7 @@ class Run:
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """A run with short waits for what does not obey."""
     monkeypatch.setattr("harness.agy.tree.POLITE_S", 0.3)
+    monkeypatch.setattr("harness.agy.watch.RUNAWAY_POLITE_S", 0.3)
     monkeypatch.setattr("harness.agy.tree.STRAGGLER_GRACE_S", 0.2)
     return Run(tmp_path)
 

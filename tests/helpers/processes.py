@@ -48,6 +48,14 @@ def child(action, setsid=False, double=False):
     action()
     os._exit(0)
 
+def until(lines):
+    """Wait until so many processes stand in the ledger."""
+    while True:
+        with open(os.environ["LEDGER"]) as file:
+            if len(file.readlines()) >= lines:
+                return
+        time.sleep(0.005)
+
 def scrubbed():
     """Go on as a program that carries nothing of the run."""
     os.execve(sys.executable, [sys.executable, "-ISc", "import time; time.sleep(300)"], {})
