@@ -75,7 +75,8 @@ class StderrReader:
     def notes(self) -> list[str]:
         """Return what is worth a finding."""
         notes = []
-        if self.error_line:
+        # beside an AGY_ERROR line the human line only says the same again
+        if self.error_line and not self.errors.values():
             notes.append(f"stderr says: {self.error_line}")
         if self._unknown_conversation is not None:
             notes.append(
