@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
+import struct
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -118,6 +120,20 @@ def test_a_peer_that_cannot_be_named_is_refused(monkeypatch: pytest.MonkeyPatch)
     one, other = socket.socketpair()
     with one, other, pytest.raises(DoorProblem, match="who connected"):
         peer_of(one)
+
+
+def test_on_macos_the_peer_is_asked_for_in_two_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user stands in the credentials, the pid is an option of its own."""
+
+    class Connection(socket.socket):
+        def getsockopt(self, level: int, option: int, size: int = 0) -> Any:
+            assert level == 0
+            assert size
+            return struct.pack("i", 4711) if option == 2 else struct.pack("2I68x", 0, 501)
+
+    monkeypatch.setattr(ancestry, "LINUX", False)
+    with Connection(socket.AF_UNIX) as connection:
+        assert peer_of(connection) == Peer(pid=4711, uid=501)
 
 
 def test_outside_a_run_nothing_is_found() -> None:

@@ -69,7 +69,7 @@ def test_a_run_that_is_over_is_read_without_making_anything(tmp_path: Path) -> N
 
 def test_a_large_backlog_is_read_in_bounded_rounds(tmp_path: Path) -> None:
     """A flood is taken in bounded pieces and rounds, all of it in the end."""
-    size = ROUND * 2 + 12345
+    size = ROUND * 4 + 12345
     reader, tails = PlainReader(), _tails(tmp_path)
     _append(tmp_path / "stdout", b"x" * size)
     assert tails.read(reader)

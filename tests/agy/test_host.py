@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -94,6 +96,22 @@ def test_elsewhere_than_on_linux_psutil_and_the_system_are_asked(
     assert own.boot_id.startswith("boot-")
     assert is_alive(own)
     assert not is_alive(replace(own, started=own.started - 1))
+
+
+@pytest.mark.parametrize(("status", "name"), [(0, "5C0-UUID"), (-1, "")])
+def test_a_boot_of_macos_has_a_name_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, status: int, name: str
+) -> None:
+    """The system's name of the session is taken; where it gives none, there is none."""
+
+    class Library:
+        def sysctlbyname(self, wanted: bytes, buffer: Any, *_rest: object) -> int:
+            assert wanted == b"kern.bootsessionuuid"
+            buffer.value = b"5C0-UUID"
+            return status
+
+    monkeypatch.setattr(ctypes, "CDLL", lambda _name: Library())
+    assert host._darwin_boot_name() == name
 
 
 def test_a_machine_that_hides_itself_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

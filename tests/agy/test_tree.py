@@ -299,3 +299,25 @@ def test_born_is_on_the_kernels_scale(tmp_path: Path) -> None:
     assert row is not None
     assert born(child.identity) == pytest.approx(row.born, abs=0.001)
     finished(child)
+
+
+@pytest.mark.parametrize("linux", [True, False])
+def test_a_process_that_may_not_be_killed_is_not_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, linux: bool
+) -> None:
+    """A process of another user, seen by one without rights, is left alone and said so."""
+    if os.getuid() != 0:
+        pytest.skip("needs root, to become another user")
+    child = started(launch_of(tmp_path, "rest()"))
+    row = read_row(child.identity.pid)
+    assert row is not None
+    monkeypatch.setattr("harness.agy.kill.LINUX", linux)
+    os.setresuid(65534, 65534, 0)
+    try:
+        assert not kill_row(row)
+        assert reap(row.pid) == Dead()
+    finally:
+        os.setresuid(0, 0, 0)
+    assert not child.exited()
+    child.tree.kill(pause=time.sleep)
+    child.reap()
