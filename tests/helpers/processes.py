@@ -14,7 +14,7 @@ PRELUDE = '''
 import os, signal, sys, time
 
 def note():
-    """Write this process's pid and start into the ledger; a test that fails leaves none for long."""
+    """Write down this process; one that a failed test leaves does not live for long."""
     signal.alarm(120)
     with open("/proc/self/stat") as file:
         text = file.read()
