@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import msgspec
-
 from harness.agy.artefacts import missing, stand
 from harness.agy.guards import TooLarge, snapshot
 from harness.agy.watch import Ending
@@ -44,7 +42,6 @@ from harness.core.versions import parse_version
 from harness.services.house import House
 from harness.services.plan import RunFiles, RunPlan
 from harness.stores.copies import Copies
-from harness.stores.files import atomic_write
 from harness.stores.protocols import OpenRun
 from harness.stores.snapshots import save_snapshot
 
@@ -94,7 +91,7 @@ def conclude(
     files: RunFiles,
     aftermath: Aftermath,
 ) -> RunRecord:
-    """Judge a run whose last process is dead, and close it in one transaction."""
+    """Judge a run whose last process is dead, and close it in one transaction; `tidy` it then."""
     ending = aftermath.ending
     compared = _compare(house, plan, before, aftermath)
     proposals = [
@@ -150,16 +147,7 @@ def _close(
         record = house.state.runs.close(record)
         if compared.after:
             house.state.guards.remember((*plan.guard_roots, *plan.watched_roots), compared.after)
-    write_record(house, record, files)
-    if not compared.guard_changes:
-        Path(files.guards).unlink(missing_ok=True)
     return record
-
-
-def write_record(house: House, record: RunRecord, files: RunFiles) -> None:
-    """Write `record.json` from the row; the row is the truth, the file a convenience."""
-    data = msgspec.json.format(msgspec.json.encode(record), indent=1)
-    atomic_write(Path(files.record), data + b"\n", before_write=house.before_write)
 
 
 def _compare(

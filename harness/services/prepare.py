@@ -184,6 +184,21 @@ def _plan(
     )
 
 
+def plan_of_nothing(house: House, run: OpenRun, findings: tuple[Finding, ...] = ()) -> RunPlan:
+    """Return the plan of a run for which none was written: it claims nothing of before."""
+    return RunPlan(
+        run_id=run.run_id,
+        job=run.job,
+        agent_id=run.agent_id,
+        attempt=run.attempt,
+        retry_of=run.retry_of,
+        workspace=run.workspace,
+        findings=findings,
+        heads=house.state.canonical.heads(),
+        last_event=house.state.events.head()[0],
+    )
+
+
 def _changed_meanwhile(
     known: Mapping[str, FileDigest], before: Mapping[str, FileDigest], guards: Iterable[str]
 ) -> list[str]:

@@ -7,9 +7,8 @@ import os
 import selectors
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 
 from harness.agy.collect import Tails
 from harness.agy.limits import Limits
@@ -17,17 +16,25 @@ from harness.agy.process import Child, Launch, SpawnFailure, make_undumpable, sp
 from harness.agy.stop import StopSignals
 from harness.agy.watch import Ending, Progress, no_progress, watch
 from harness.core.job import JobSpec
-from harness.core.model import Killed, Reason, RunRecord
+from harness.core.model import Killed, OutputReport, Reason, RunRecord
 from harness.core.output import TurnReader
 from harness.core.tiers import Tier
-from harness.errors import StoreProblem
-from harness.services.conclude import Aftermath, conclude, write_record
+from harness.errors import HostProblem, StoreProblem
+from harness.services.conclude import Aftermath, conclude
 from harness.services.door import Door
 from harness.services.gate import Gate, Writer
 from harness.services.house import House
 from harness.services.plan import files_of, tails_of
 from harness.services.preflight import NotReady, Ready, preflight
-from harness.services.prepare import Party, claim, new_run_id, prepare, refused_record
+from harness.services.prepare import (
+    Party,
+    claim,
+    new_run_id,
+    plan_of_nothing,
+    prepare,
+    refused_record,
+)
+from harness.services.tidy import remove_prompt_file, tidy
 from harness.stores.homes import runtime_folder
 from harness.stores.protocols import Busy, OpenRun
 
@@ -62,11 +69,10 @@ def run_job(
         if isinstance(claimed, RunAnswer):
             return claimed
         ready, run = claimed
-        door = _door(house, ready.job, run.run_id)
-        prepared = prepare(house, ready, run, gate=door.path)
-        if isinstance(prepared, NotReady):
-            return RunAnswer(record=_close_refused(house, run, prepared))
-        return RunAnswer(record=_run_claimed(house, prepared, door, stop, progress))
+        record = _see_through(house, ready, run, stop, progress)
+        with contextlib.suppress(HostProblem), house.lock():  # the verdict stands without it
+            tidy(house, record, files_of(house.home, run.run_id))
+        return RunAnswer(record=record)
 
 
 def _check_and_claim(
@@ -93,18 +99,51 @@ def unreachable(name: str, problem: StoreProblem, at: datetime) -> RunAnswer:
     return RunAnswer(record=refused_record(new_run_id(name, at), name, refused, at), recorded=False)
 
 
-def _run_claimed(
-    house: House, party: Party, door: Door, stop: StopSignals, progress: Callable[[Progress], None]
+def _see_through(
+    house: House,
+    ready: Ready,
+    run: OpenRun,
+    stop: StopSignals,
+    progress: Callable[[Progress], None],
+) -> RunRecord:
+    """Take a claimed run to its end; where the machine lets nothing start, that is its end."""
+    try:
+        door = _door(house, ready.job, run.run_id)
+        prepared = prepare(house, ready, run, gate=door.path)
+        if isinstance(prepared, NotReady):
+            return house.state.runs.close(
+                refused_record(run.run_id, run.job, prepared, run.started_at)
+            )
+        tails = tails_of(prepared.files, prepared.plan, make=True)
+    except HostProblem as problem:
+        return _close_unstarted(house, ready, run, problem)
+    return _run_prepared(house, prepared, tails, door, stop, progress)
+
+
+def _close_unstarted(house: House, ready: Ready, run: OpenRun, problem: HostProblem) -> RunRecord:
+    plan = replace(plan_of_nothing(house, run), cli=ready.cli)
+    aftermath = Aftermath(report=OutputReport(), spawn_problem=str(problem))
+    return conclude(house, run, plan, {}, files_of(house.home, run.run_id), aftermath)
+
+
+def _run_prepared(
+    house: House,
+    party: Party,
+    tails: Tails,
+    door: Door,
+    stop: StopSignals,
+    progress: Callable[[Progress], None],
 ) -> RunRecord:
     reader = TurnReader(output_format=party.plan.output_format)
-    tails = tails_of(party.files, party.plan, make=True)
     with selectors.DefaultSelector() as selector, contextlib.closing(tails):
-        door.open(selector)
         try:
-            ending = _spawn_and_watch(house, party, reader, tails, selector, door, stop, progress)
+            ending = _opened(door, selector) or _spawn_and_watch(
+                house, party, reader, tails, selector, door, stop, progress
+            )
         finally:
             door.close()
-            _remove_prompt_file(party.command.prompt_file)
+            if party.command.prompt_file is not None:
+                remove_prompt_file(party.run.workspace, party.run.run_id)
     problem = ending.problem if isinstance(ending, SpawnFailure) else None
     aftermath = Aftermath(
         report=reader.finish(),
@@ -164,11 +203,13 @@ def _end_now(child: Child) -> None:
     child.reap()
 
 
-def _remove_prompt_file(path: str | None) -> None:
-    """Take the long prompt out of the workspace; the run's folder keeps it."""
-    if path is not None:
-        with contextlib.suppress(OSError):
-            Path(path).unlink()
+def _opened(door: Door, selector: selectors.BaseSelector) -> SpawnFailure | None:
+    """Open the door; without one nothing is spawned."""
+    try:
+        door.open(selector)
+    except HostProblem as problem:
+        return SpawnFailure(errno=0, problem=str(problem))
+    return None
 
 
 def _limits(job: JobSpec) -> Limits:
@@ -210,10 +251,3 @@ def _refuse(house: House, name: str, checked: NotReady) -> RunAnswer:
         return RunAnswer(record=record, recorded=False)
     house.state.runs.record_refused(record)
     return RunAnswer(record=record)
-
-
-def _close_refused(house: House, run: OpenRun, checked: NotReady) -> RunRecord:
-    record = refused_record(run.run_id, run.job, checked, run.started_at)
-    closed = house.state.runs.close(record)
-    write_record(house, closed, files_of(house.home, run.run_id))
-    return closed

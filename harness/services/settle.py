@@ -18,10 +18,12 @@ from harness.core.model import Finding, OutputReport, RunRecord
 from harness.core.output import TurnReader
 from harness.core.tiers import ProposalState
 from harness.errors import StoreDamaged
-from harness.services.conclude import Aftermath, conclude, write_record
+from harness.services.conclude import Aftermath, conclude
 from harness.services.gate import DecisionResult, settle_applying
 from harness.services.house import House
 from harness.services.plan import RunFiles, RunPlan, files_of, load_plan, tails_of
+from harness.services.prepare import plan_of_nothing
+from harness.services.tidy import remove_prompt_file, tidy
 from harness.stores.files import make_private_folder
 from harness.stores.protocols import OpenRun
 
@@ -46,7 +48,8 @@ def settle(house: House) -> Settled:
             if not is_alive(run.owner)
         )
         applies = tuple(settle_applying(house.state))
-        _mend_last_record(house)
+        for record, files in _without_record(house):
+            tidy(house, record, files)
     return Settled(runs=runs, applies=applies)
 
 
@@ -56,17 +59,20 @@ def _needed(house: House) -> bool:
     return (
         any(not is_alive(run.owner) for run in state.runs.unfinished())
         or bool(state.proposals.listed([ProposalState.APPLYING]))
-        or _last_without_record(house) is not None
+        or bool(_without_record(house))
     )
 
 
 def _settle_run(house: House, run: OpenRun) -> RunRecord:
     killed = end_survivors(run.run_id, run.child)
+    remove_prompt_file(run.workspace, run.run_id)
     files = files_of(house.home, run.run_id)
     make_private_folder(Path(files.folder))
     plan, before = _plan_of(house, run, files)
     aftermath = Aftermath(report=_read(files, plan), harness_crashed=True, survivors_killed=killed)
-    return conclude(house, run, plan, before, files, aftermath)
+    record = conclude(house, run, plan, before, files, aftermath)
+    tidy(house, record, files)
+    return record
 
 
 def _plan_of(
@@ -80,16 +86,7 @@ def _plan_of(
             return loaded
     except StoreDamaged as problem:
         findings = (Finding(id="plan_unreadable", detail=f"no evidence from before: {problem}"),)
-    plan = RunPlan(
-        run_id=run.run_id,
-        job=run.job,
-        agent_id=run.agent_id,
-        workspace=run.workspace,
-        findings=findings,
-        heads=house.state.canonical.heads(),
-        last_event=house.state.events.head()[0],
-    )
-    return plan, {}
+    return plan_of_nothing(house, run, findings), {}
 
 
 def _read(files: RunFiles, plan: RunPlan) -> OutputReport:
@@ -100,16 +97,16 @@ def _read(files: RunFiles, plan: RunPlan) -> OutputReport:
     return reader.finish()
 
 
-def _last_without_record(house: House) -> tuple[RunRecord, RunFiles] | None:
-    """Return the newest closed run whose derived file a crash kept from being written."""
-    for record in house.state.runs.recent(limit=1):
-        files = files_of(house.home, record.run_id)
+def _without_record(house: House) -> list[tuple[RunRecord, RunFiles]]:
+    """Return the newest closed runs whose folder a crash kept from being tidied.
+
+    A few are looked at, for another run may have ended beside one that crashed.
+    """
+    found = []
+    for run_id in house.state.runs.matching(""):
+        files = files_of(house.home, run_id)
         if Path(files.folder).is_dir() and not Path(files.record).exists():
-            return record, files
-    return None
-
-
-def _mend_last_record(house: House) -> None:
-    found = _last_without_record(house)
-    if found is not None:
-        write_record(house, *found)
+            record = house.state.runs.get(run_id)
+            if record is not None:  # one that is on has no record yet
+                found.append((record, files))
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import stat
 from pathlib import Path
@@ -42,6 +43,19 @@ def atomic_write(
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise HostProblem(f"{path}: cannot be written: {reason_of(problem)}") from problem
+
+
+def remove_temporaries(folder: Path, name: str | None = None) -> None:
+    """Remove what interrupted `atomic_write`s left in a folder, as far as the machine lets us.
+
+    Only for a folder, or the file `name` in it, that nobody writes to any more.
+    """
+    wanted = re.escape(name) if name is not None else ".+"
+    pattern = re.compile(rf"\.{wanted}\.[0-9a-f]{{8}}\.tmp")
+    with contextlib.suppress(OSError):
+        for entry in list(folder.iterdir()):
+            if pattern.fullmatch(entry.name):
+                entry.unlink()
 
 
 def read_bounded(path: Path, limit: int) -> bytes:

@@ -91,13 +91,16 @@ class Night:
             job.write_text(text + 'env = ["FAKE_AGY_SCENARIO", "FAKE_AGY_TIME_SCALE"]\n')
         self._jobs[name] = str(path)
 
+    def scenario_of(self, *words: str) -> dict[str, str]:
+        """Return the variable that tells the stand-in what to play for the job among the words."""
+        job = next((word for word in words if word in self._jobs), "")
+        return {"FAKE_AGY_SCENARIO": self._jobs[job]} if job else {}
+
     def start(self, *words: str, **environment: str) -> subprocess.Popen[str]:
         """Start a command and return at once."""
-        job = next((word for word in words if word in self._jobs), "")
-        extra = {"FAKE_AGY_SCENARIO": self._jobs[job]} if job else {}
         return subprocess.Popen(
             [sys.executable, "-m", "harness", *words],
-            env={**self.environment, **extra, **environment},
+            env={**self.environment, **self.scenario_of(*words), **environment},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -1,0 +1,40 @@
+"""After the verdict: the run's folder in order, the workspace without what we put there."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import msgspec
+
+from harness.core.command import prompt_file_in
+from harness.core.model import RunRecord
+from harness.errors import HostProblem
+from harness.services.house import House
+from harness.services.plan import RunFiles
+from harness.stores.files import atomic_write, remove_temporaries
+
+
+def tidy(house: House, record: RunRecord, files: RunFiles) -> None:
+    """Leave a closed run's folder as it is to stay, `record.json` last; the caller holds the lock.
+
+    The row is the truth and the file a convenience: where it cannot be written now, as on a full
+    disk, the next command settles that.
+    """
+    folder = Path(files.folder)
+    if folder.is_dir():
+        remove_temporaries(folder)
+    if not Path(files.guards_after).exists():
+        with contextlib.suppress(OSError):
+            Path(files.guards).unlink(missing_ok=True)
+    data = msgspec.json.format(msgspec.json.encode(record), indent=1)
+    with contextlib.suppress(HostProblem):
+        atomic_write(Path(files.record), data + b"\n", before_write=house.before_write)
+
+
+def remove_prompt_file(workspace: str, run_id: str) -> None:
+    """Take a long prompt out of the workspace, half-written ones too; the run's folder keeps it."""
+    path = Path(prompt_file_in(workspace, run_id))
+    with contextlib.suppress(OSError):
+        path.unlink()
+    remove_temporaries(path.parent, path.name)
