@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.agy.host import boot_id, is_row_of, same_boot
-from harness.agy.table import LINUX, SAME_START_S, ProcessRow, read_environment, read_row
+from harness.agy.table import (
+    LINUX,
+    SAME_START_S,
+    ProcessRow,
+    read_environment,
+    read_name,
+    read_row,
+)
 from harness.core.process import ProcessIdentity
 from harness.errors import DoorProblem
 
@@ -18,6 +25,12 @@ if TYPE_CHECKING:
 RUN_VARIABLE = "HARNESS_RUN_ID"
 GATE_VARIABLE = "HARNESS_GATE"
 CLI_PREFIX = "ANTIGRAVITY_"
+RUN_NAME = "harness:run"
+"""The name that a harness carries in the process table while it sees a run through (Linux).
+
+What scrubs its environment and forks twice is adopted by the harness, whose own environment
+tells nothing: its name does.
+"""
 
 _LONGEST_LINE = 4096
 _SOL_LOCAL, _LOCAL_PEERCRED, _LOCAL_PEERPID = 0, 1, 2  # macOS <sys/un.h>
@@ -39,7 +52,7 @@ class Inside:
     Attributes:
         run_id: the nearest run that is named; None where none is.
         gate: the nearest socket of a run that is named; None where none is.
-        variable: the first variable that told.
+        variable: the first variable that told; `RUN_NAME` where an ancestor's name did.
         pid: the process that carries it: this one or an ancestor.
     """
 
@@ -119,8 +132,12 @@ def inside(environment: Mapping[str, str], pid: int) -> Inside | None:
     for row in ancestors(pid):
         if found.complete:
             break
-        if row.pid != pid and (block := read_environment(row.pid)):
+        if row.pid == pid:
+            continue
+        if block := read_environment(row.pid):
             found.look(row.pid, _marked(block))
+        if read_name(row.pid) == RUN_NAME:
+            found.adopted_by(row.pid)
     return found.result()
 
 
@@ -144,6 +161,9 @@ class _Search:
         if self._first is None:
             cli = next((name for name in environment if name.startswith(CLI_PREFIX)), None)
             self._first = None if cli is None else (cli, pid)
+
+    def adopted_by(self, pid: int) -> None:
+        self._first = self._first or (RUN_NAME, pid)
 
     def result(self) -> Inside | None:
         if self._first is None:

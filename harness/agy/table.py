@@ -99,6 +99,12 @@ def read_environment(pid: int) -> bytes | None:
     return _read_file(f"/proc/{pid}/environ", _ENVIRONMENT_LIMIT)
 
 
+def read_name(pid: int) -> str | None:
+    """Return the name that a process goes by; None where there is none, or no Linux to ask."""
+    name = _read_file(f"/proc/{pid}/comm", _PIECE) if LINUX else None
+    return None if name is None else os.fsdecode(name.removesuffix(b"\n"))
+
+
 def holds_entry(environment: bytes, entry: bytes) -> bool:
     """Return whether an environment block holds this very `NAME=value`."""
     return environment.startswith(entry + b"\0") or b"\0" + entry + b"\0" in environment

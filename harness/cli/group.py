@@ -92,7 +92,7 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def inside(self) -> str | None:
-        """Return the variable that shows that this process works inside a run, or None."""
+        """Return the variable, or the name, that shows that this is inside a run, or None."""
         from harness.agy.ancestry import inside
 
         found = inside(os.environ, os.getpid())
@@ -109,8 +109,10 @@ class LazyGroup(click.Group):
         variable = self.inside()
         if variable is not None:
             raise InsideRefused(
-                f"harness {words[0]}: refused inside a run ({variable} is set here or in a parent)",
-                hint="an agent may use: gate write, journal append, journal list, canonical get",
+                f"harness {words[0]}: refused inside a run ({variable} of this process or a parent "
+                "shows it)",
+                hint="an agent may use: gate write, journal append, journal list, canonical get; "
+                "a person: a terminal that neither the CLI nor its IDE opened",
             )
 
 

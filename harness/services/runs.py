@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from harness.agy.ancestry import RUN_NAME
 from harness.agy.collect import Tails
 from harness.agy.limits import Limits
-from harness.agy.process import Child, Launch, SpawnFailure, make_undumpable, spawn
+from harness.agy.process import Child, Launch, SpawnFailure, called, make_undumpable, spawn
 from harness.agy.stop import StopSignals
 from harness.agy.watch import Ending, Progress, no_progress, watch
 from harness.core.job import JobSpec
@@ -137,9 +138,10 @@ def _run_prepared(
     reader = TurnReader(output_format=party.plan.output_format)
     with selectors.DefaultSelector() as selector, contextlib.closing(tails):
         try:
-            ending = _opened(door, selector) or _spawn_and_watch(
-                house, party, reader, tails, selector, door, stop, progress
-            )
+            with called(RUN_NAME):
+                ending = _opened(door, selector) or _spawn_and_watch(
+                    house, party, reader, tails, selector, door, stop, progress
+                )
         finally:
             door.close()
             if party.command.prompt_file is not None:

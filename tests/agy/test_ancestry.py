@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from harness.agy import ancestry
-from harness.agy.ancestry import Peer, ancestors, inside, is_descendant, peer_of
+from harness.agy.ancestry import RUN_NAME, Peer, ancestors, inside, is_descendant, peer_of
 from harness.agy.host import own_identity
-from harness.agy.process import Child
+from harness.agy.process import Child, called
 from harness.agy.table import ProcessRow, read_environment, read_row
 from harness.errors import DoorProblem
 from tests.helpers.processes import launch_of, ledger, started, wait_for
@@ -209,3 +209,23 @@ def test_an_ancestor_that_cannot_be_read_is_passed_over(
     found = inside({}, grandchild)
     assert found is not None
     assert found.pid == cli == nest.identity.pid
+
+
+def test_an_orphan_is_given_away_by_the_harness_that_adopted_it(tmp_path: Path) -> None:
+    """Scrubbed, in its own session and forked twice: the run's harness is among its parents."""
+    here = Path(f"/proc/{os.getpid()}/comm")
+    name = here.read_text()
+    with called(RUN_NAME):
+        child = started(launch_of(tmp_path, NEST))
+        try:
+            wait_for(lambda: "ready" in (tmp_path / "stdout").read_text())
+            daemon = ledger(tmp_path)[3][0]
+            assert here.read_text() == RUN_NAME + "\n"
+            wait_for(lambda: (row := read_row(daemon)) is not None and row.parent == os.getpid())
+            found = inside({}, daemon)
+        finally:
+            child.tree.kill(pause=time.sleep)
+            child.reap()
+    assert found is not None
+    assert (found.variable, found.pid, found.run_id) == (RUN_NAME, os.getpid(), None)
+    assert here.read_text() == name

@@ -72,7 +72,5 @@ def _value(value: str | None, value_file: str | None, stdin_mark: str | None) ->
 def _said(key: str, answer: WriteAnswer) -> str:
     if answer.applied:
         return f"{key}: written"
-    return (
-        f"{key}: held as {answer.pending_id}, not applied; a person decides until "
-        f"{answer.expires_at:%Y-%m-%dT%H:%M:%SZ}"
-    )
+    until = f" until {answer.expires_at:%Y-%m-%dT%H:%M:%SZ}" if answer.expires_at else ""
+    return f"{key}: held as {answer.pending_id}, not applied; a person decides{until}"
