@@ -40,7 +40,8 @@ from harness.core.text import bounded, one_line
 from harness.core.tiers import ProposalState
 from harness.core.versions import parse_version
 from harness.services.house import House
-from harness.services.plan import RunFiles, RunPlan
+from harness.services.plan import RunPlan
+from harness.services.run_files import RunFiles
 from harness.stores.copies import Copies
 from harness.stores.protocols import OpenRun
 from harness.stores.snapshots import save_snapshot

@@ -12,8 +12,9 @@ from harness.core.report import Change
 from harness.core.restored import RestoreResult
 from harness.errors import UnknownName, UsageProblem
 from harness.services.house import House
-from harness.services.plan import files_of, load_plan
+from harness.services.plan import load_plan
 from harness.services.restore import restore
+from harness.services.run_files import files_of
 from harness.stores.copies import Copies
 from harness.stores.protocols import Acknowledgement, State
 from harness.stores.snapshots import load_snapshot

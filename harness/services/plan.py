@@ -18,8 +18,8 @@ from harness.core.evidence import FileDigest, Head
 from harness.core.model import CliIdentity, Finding
 from harness.core.output import OutputFormat
 from harness.errors import HostProblem, StoreDamaged
+from harness.services.run_files import RunFiles
 from harness.stores.files import atomic_write, read_bounded
-from harness.stores.homes import Home
 from harness.stores.protocols import BeforeWrite
 from harness.stores.snapshots import load_snapshot, save_snapshot
 
@@ -59,63 +59,6 @@ class RunPlan:
     changed_between_runs: tuple[str, ...] = ()
     heads: Mapping[str, Head] = field(default_factory=dict)
     last_event: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunFiles:
-    """The files of one run's folder."""
-
-    folder: str
-
-    @property
-    def stdout(self) -> str:
-        """What the CLI printed, byte for byte."""
-        return f"{self.folder}/stdout"
-
-    @property
-    def stderr(self) -> str:
-        """What it complained of, byte for byte."""
-        return f"{self.folder}/stderr"
-
-    @property
-    def log(self) -> str:
-        """The CLI's own log."""
-        return f"{self.folder}/agy.log"
-
-    @property
-    def prompt(self) -> str:
-        """The prompt as it was given."""
-        return f"{self.folder}/prompt"
-
-    @property
-    def stdin(self) -> str:
-        """The finished file that the CLI read as its stdin, where the prompt went that way."""
-        return f"{self.folder}/stdin"
-
-    @property
-    def plan(self) -> str:
-        """The plan, for settling after a crash."""
-        return f"{self.folder}/plan.json"
-
-    @property
-    def guards(self) -> str:
-        """What stood at guarded paths before the spawn."""
-        return f"{self.folder}/guards.json"
-
-    @property
-    def guards_after(self) -> str:
-        """What stood there afterwards; kept only where something differs."""
-        return f"{self.folder}/guards-after.json"
-
-    @property
-    def record(self) -> str:
-        """The record, derived from the row in the database."""
-        return f"{self.folder}/record.json"
-
-
-def files_of(home: Home, run_id: str) -> RunFiles:
-    """Return the places of one run."""
-    return RunFiles(folder=str(home.run_folder(run_id)))
 
 
 def tails_of(files: RunFiles, plan: RunPlan, *, make: bool) -> Tails:

@@ -22,8 +22,9 @@ from harness.core.model import Finding, Outcome, Reason, RunRecord
 from harness.core.text import bounded, one_line
 from harness.errors import HostProblem
 from harness.services.house import House
-from harness.services.plan import RunFiles, RunPlan, files_of, save_plan
+from harness.services.plan import RunPlan, save_plan
 from harness.services.preflight import NotReady, Ready
+from harness.services.run_files import RunFiles, files_of
 from harness.stores.copies import Copies
 from harness.stores.files import atomic_write, make_private_folder
 from harness.stores.protocols import Busy, ClaimRequest, OpenRun

@@ -25,7 +25,7 @@ from harness.services.conclude import Aftermath, conclude
 from harness.services.door import Door
 from harness.services.gate import Gate, Writer
 from harness.services.house import House
-from harness.services.plan import files_of, tails_of
+from harness.services.plan import tails_of
 from harness.services.preflight import NotReady, Ready, preflight
 from harness.services.prepare import (
     Party,
@@ -35,6 +35,7 @@ from harness.services.prepare import (
     prepare,
     refused_record,
 )
+from harness.services.run_files import files_of
 from harness.services.tidy import remove_prompt_file, tidy
 from harness.stores.homes import runtime_folder
 from harness.stores.protocols import Busy, OpenRun

@@ -11,7 +11,7 @@ from harness.core.command import prompt_file_in
 from harness.core.model import RunRecord
 from harness.errors import HostProblem
 from harness.services.house import House
-from harness.services.plan import RunFiles
+from harness.services.run_files import RunFiles
 from harness.stores.files import atomic_write, remove_temporaries
 
 

@@ -65,7 +65,7 @@ def show(options: Options, run: str) -> None:
 def log(options: Options, run: str, stream: str) -> None:
     """Print what a run's process wrote, control characters shown as escapes."""
     from harness.services.history import find_run
-    from harness.services.plan import files_of
+    from harness.services.run_files import files_of
 
     with open_house(options) as house:
         record = find_run(house.state, run)
