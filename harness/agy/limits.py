@@ -55,20 +55,26 @@ class Moment:
 def exceeded(limits: Limits, moment: Moment) -> Killed | None:
     """Return why the run must be ended now, or None.
 
-    `timeout` and `idle` mean that no complete result had come; after one it is `exit_hang`.
+    After a complete result every cause but a request to stop is `exit_hang`: the turn is over,
+    and only the process did not leave. The other causes mean that none had come.
     """
     if moment.stop:
         return Killed.INTERRUPTED
+    cause = _spent(limits, moment)
+    if moment.complete_s is not None:
+        settled = moment.settled_s is not None and moment.settled_s >= limits.exit_grace_s
+        hangs = settled or moment.complete_s >= limits.background_grace_s
+        return Killed.EXIT_HANG if cause is not None or hangs else None
+    if cause is not None:
+        return cause
+    patience_s = limits.idle_timeout_s * (2 if moment.tool_running else 1)
+    return Killed.IDLE if moment.idle_s >= patience_s else None
+
+
+def _spent(limits: Limits, moment: Moment) -> Killed | None:
+    """Return which bound is passed that holds whatever the CLI has said."""
     if limits.memory_bytes is not None and moment.rss_bytes > limits.memory_bytes:
         return Killed.MEMORY
     if moment.output_bytes > limits.max_output_bytes:
         return Killed.OUTPUT_LIMIT
-    late = moment.elapsed_s >= limits.timeout_s
-    if moment.complete_s is not None:
-        settled = moment.settled_s is not None and moment.settled_s >= limits.exit_grace_s
-        hangs = settled or moment.complete_s >= limits.background_grace_s
-        return Killed.EXIT_HANG if late or hangs else None
-    if late:
-        return Killed.TIMEOUT
-    patience_s = limits.idle_timeout_s * (2 if moment.tool_running else 1)
-    return Killed.IDLE if moment.idle_s >= patience_s else None
+    return Killed.TIMEOUT if moment.elapsed_s >= limits.timeout_s else None

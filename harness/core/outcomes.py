@@ -28,8 +28,6 @@ _ENDED = {
     Killed.IDLE: Reason.IDLE,
     Killed.MEMORY: Reason.MEMORY,
     Killed.OUTPUT_LIMIT: Reason.OUTPUT_LIMIT,
-    # without a complete result there is nothing to grant a grace for: the clock ran out
-    Killed.EXIT_HANG: Reason.TIMEOUT,
 }
 _MODEL_FAILURE_EXIT = 3
 _USAGE_EXIT = 2
@@ -47,12 +45,12 @@ class Rule:
 
 
 def exit_hang(observation: Observation) -> bool:
-    """Return whether a complete result arrived and the process then had to be ended."""
-    return (
-        observation.report.result_complete
-        and observation.killed is not None
-        and observation.killed is not Killed.INTERRUPTED
-    )
+    """Return whether a complete result arrived and the process then had to be ended.
+
+    Whoever ended it knows what had come by then; a result that the CLI prints because it is
+    being ended stands in the report too, and proves nothing.
+    """
+    return observation.killed is Killed.EXIT_HANG
 
 
 def effective_exit(observation: Observation) -> int | None:

@@ -27,7 +27,6 @@ from harness.core.evidence import (
 from harness.core.findings import of_run
 from harness.core.model import (
     Evidence,
-    Killed,
     Observation,
     OutputReport,
     Peak,
@@ -216,7 +215,7 @@ def _record(
         masked=verdict.masked,
         exit_code=observation.exit_code,
         signal=observation.signal,
-        killed=Killed.EXIT_HANG if hung else observation.killed,
+        killed=observation.killed,
         cli=plan.cli,
         model=report.model or plan.model_asked,
         isolation=plan.isolation,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -13,20 +12,11 @@ import pytest
 
 from tests.helpers.night import Night, marked, wait_until
 
-PROPOSES = """
-[[steps]]
-text = "I propose it."
-[[steps]]
-command = ["harness", "gate", "write", "ads/floor", "--tier", "canonical", "--value", "0.12", "--reason", "the median rose"]
-"""
-EDITS = """
-[[steps]]
-text = "Done."
-[[steps]]
-write_file = { path = "data/prices.json", content = "changed" }
-[[steps]]
-command = ["harness", "gate", "write", "ads/floor", "--tier", "canonical", "--value", "0.12", "--reason", "harmless"]
-"""
+WRITE = ["harness", "gate", "write", "ads/floor", "--tier", "canonical", "--value", "0.12"]
+PROPOSE = f'[[steps]]\ncommand = {json.dumps([*WRITE, "--reason", "the median rose"])}\n'
+PROPOSES = '[[steps]]\ntext = "I propose it."\n' + PROPOSE
+EDIT = '[[steps]]\nwrite_file = { path = "data/prices.json", content = "changed" }\n'
+EDITS = '[[steps]]\ntext = "Done."\n' + EDIT + PROPOSE
 SLEEPS = '[[steps]]\nsleep = 60\n[[steps]]\ntext = "late"\n'
 ANSWERS = '[[steps]]\ntext = "All is well."\n'
 CANONICAL = ["journal", "canonical"]
@@ -346,7 +336,8 @@ def test_a_store_that_takes_no_writes_is_reported_on(night: Night) -> None:
         path.chmod(0o755 if path.is_dir() else 0o644)
     done = subprocess.run(
         [sys.executable, "-c", AS_NOBODY],
-        env=night.environment,
+        # coverage could not write where this process may not
+        env={key: text for key, text in night.environment.items() if not key.startswith("COV")},
         cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,
