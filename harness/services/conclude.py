@@ -41,7 +41,6 @@ from harness.core.versions import parse_version
 from harness.services.house import House
 from harness.services.plan import RunPlan
 from harness.services.run_files import RunFiles
-from harness.stores.copies import Copies
 from harness.stores.protocols import OpenRun
 from harness.stores.snapshots import save_snapshot
 
@@ -139,6 +138,8 @@ def _close(
     files: RunFiles,
 ) -> RunRecord:
     if compared.guard_changes:
+        from harness.stores.copies import Copies
+
         Copies(house.home.archive / "guards", before_write=house.before_write).keep(
             compared.changed
         )

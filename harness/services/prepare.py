@@ -25,7 +25,6 @@ from harness.services.house import House
 from harness.services.plan import RunPlan, save_plan
 from harness.services.preflight import NotReady, Ready
 from harness.services.run_files import RunFiles, files_of
-from harness.stores.copies import Copies
 from harness.stores.files import atomic_write, make_private_folder
 from harness.stores.protocols import Busy, ClaimRequest, OpenRun
 
@@ -211,6 +210,10 @@ def _changed_meanwhile(
 def _keep_copies(
     house: House, before: Mapping[str, FileDigest], guards: tuple[str, ...]
 ) -> list[Finding]:
+    if not guards:
+        return []
+    from harness.stores.copies import Copies
+
     copies = Copies(house.home.archive / "guards", before_write=house.before_write)
     kept = copies.keep({path: digest for path, digest in before.items() if below(path, guards)})
     if not kept.skipped:

@@ -18,7 +18,6 @@ from harness.stores.protocols import (
     ignore_write,
 )
 from harness.stores.sqlite.canonical import SqliteCanonical
-from harness.stores.sqlite.check import contradictions
 from harness.stores.sqlite.database import Database
 from harness.stores.sqlite.events import SqliteEvents
 from harness.stores.sqlite.guards import SqliteGuards
@@ -67,6 +66,8 @@ class SqliteState:
 
     def check(self) -> list[str]:
         """Return every contradiction found: damage, broken chain, digests that do not match."""
+        from harness.stores.sqlite.check import contradictions
+
         return contradictions(self.database, self._events)
 
     def close(self) -> None:
