@@ -13,7 +13,8 @@ A failing CLI is an observation and a refused write is a value; these are for th
     │   ├── NewerSchema                written by a newer harness
     │   └── StoreDamaged               not a database, or its checks fail
     ├── DoorProblem           exit 1   the run's socket is not there or does not answer
-    └── HostProblem           exit 1   the machine refuses what is needed (disk, process)
+    ├── HostProblem           exit 1   the machine refuses what is needed (disk, process)
+    └── Interrupted           exit 130 told to stop before anything was begun
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import ClassVar
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
 
 
 class HarnessError(Exception):
@@ -83,3 +85,9 @@ class DoorProblem(HarnessError):
 
 class HostProblem(HarnessError):
     """The machine refuses what is needed: a file, a folder, a process."""
+
+
+class Interrupted(HarnessError):
+    """Somebody told the harness to stop before anything was begun; nothing was stored."""
+
+    exit_status = EXIT_INTERRUPTED

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from harness.agy.process import Child, ExitStatus, SpawnFailure, spawn_piped
+from harness.agy.stop import Stop
 
 _ANSWER_LIMIT = 16 * 1024
 _POLL_S = 0.05
@@ -29,11 +30,14 @@ class VersionAnswer:
     problem: str = ""
 
 
-def ask_version(binary: str, env: Mapping[str, str], timeout_s: float) -> VersionAnswer:
+def ask_version(
+    binary: str, env: Mapping[str, str], timeout_s: float, *, stop: Stop | None = None
+) -> VersionAnswer:
     """Return what `<binary> --version` prints; the process and all it started are gone then.
 
     stdin is empty, at most 16 KiB are read, and the end of the output is never waited for:
-    a grandchild could hold it open.
+    a grandchild could hold it open. A request to stop ends the waiting; what is answered then
+    is as good as no answer.
     """
     started = spawn_piped((binary, "--version"), env)
     if isinstance(started, SpawnFailure):
@@ -41,19 +45,23 @@ def ask_version(binary: str, env: Mapping[str, str], timeout_s: float) -> Versio
     child, pipe = started
     with pipe:
         try:
-            text, answered = _listen(child, pipe, time.monotonic() + timeout_s)
+            text, answered = _listen(child, pipe, time.monotonic() + timeout_s, stop)
         finally:
             child.tree.kill(pause=time.sleep)
             status = child.reap()
     return _judge(binary, text, status, None if answered else timeout_s)
 
 
-def _listen(child: Child, pipe: IO[bytes], deadline: float) -> tuple[bytes, bool]:
+def _listen(
+    child: Child, pipe: IO[bytes], deadline: float, stop: Stop | None
+) -> tuple[bytes, bool]:
     """Return what was said until the process ended, and whether it did so in time."""
     text = bytearray()
     open_ended = True
     handles = [] if child.handle is None else [child.handle]
     while not (ended := child.exited()) and time.monotonic() < deadline:
+        if stop is not None and stop.requested is not None:
+            break
         ends = [pipe.fileno()] if open_ended and len(text) < _ANSWER_LIMIT else []
         select.select([*ends, *handles], [], [], _POLL_S)
         open_ended = _read_some(pipe, text)

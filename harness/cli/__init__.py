@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-EXIT_INTERRUPTED = 130
+from harness.errors import EXIT_INTERRUPTED
+
+OBJECTS_A_COLLECTION = 100_000
+"""Loading a command makes tens of thousands of objects that stay; by default Python would look
+through them again and again while it does."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command and end the process with its exit status."""
-    status = run_arguments(sys.argv[1:] if arguments is None else arguments)
+    gc.set_threshold(OBJECTS_A_COLLECTION)
     try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _let_go_of_stdout()
+        status = run_arguments(sys.argv[1:] if arguments is None else arguments)
+        _flush()
+    except KeyboardInterrupt:  # click sees to those inside a command; this one came beside it
+        status = EXIT_INTERRUPTED
+    gc.freeze()  # spares the interpreter several looks at all that it is about to drop
     sys.exit(status)
 
 
@@ -67,8 +74,11 @@ def _unexpected(problem: Exception) -> int:
     return EXIT_FAILED
 
 
-def _let_go_of_stdout() -> None:
-    """Point stdout at nothing, so that the interpreter's own flush at the end stays silent."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+def _flush() -> None:
+    """Let out what was printed; where nobody reads, silence the interpreter's own flush too."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

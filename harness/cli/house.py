@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from harness.agy.host import own_identity
 from harness.cli.context import Options, actor, open_home, utc_now
 from harness.cli.render import note
-from harness.errors import HostProblem, StoreProblem
+from harness.errors import (
+    HarnessError,
+    HostProblem,
+    NewerSchema,
+    StoreDamaged,
+    StoreProblem,
+)
 from harness.services.house import House
 from harness.services.settle import settle
 from harness.stores.configuration import load_gate_limits, load_home_settings
@@ -80,21 +86,25 @@ class Reading:
 
 @contextmanager
 def open_reading(options: Options) -> Iterator[Reading]:
-    """Open a home to report on it, also where its disk takes no writes."""
+    """Open a home to report on it, also where its disk is full or takes no writes at all."""
     with ExitStack() as stack:
         try:
             house = stack.enter_context(open_house(options))
+        except (NewerSchema, StoreDamaged):
+            raise
         except (StoreProblem, HostProblem) as problem:
             home = open_home(options)
-            if not home.database.exists() or not _is_read_only(home):
-                raise
-            note(f"{problem}: reading without settling")
-            state = open_state(home.database, clock=utc_now, read_only=True)
+            state = _open_to_read(home, problem)
             stack.callback(state.close)
+            note(f"{problem}: reading without settling")
             yield Reading(home=home, state=state, read_only=True)
         else:
             yield Reading(home=house.home, state=house.state, read_only=False)
 
 
-def _is_read_only(home: Home) -> bool:
-    return not os.access(home.state, os.W_OK) or bool(os.statvfs(home.state).f_flag & os.ST_RDONLY)
+def _open_to_read(home: Home, problem: HarnessError) -> State:
+    """Open the store without a write; raises the problem that led here where that fails too."""
+    try:
+        return open_state(home.database, clock=utc_now, read_only=True)
+    except StoreProblem:
+        raise problem from None

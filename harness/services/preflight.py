@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.agy.locate import Configured, Located, NotFound, locate
+from harness.agy.stop import Stop
 from harness.agy.version import ask_version
 from harness.core.environment import environment
 from harness.core.job import Isolate, JobSpec
@@ -43,8 +44,13 @@ class Ready:
     findings: tuple[Finding, ...]
 
 
-def preflight(house: House, name: str, *, unattended: bool) -> Ready | NotReady:
-    """Return whether a job may start now: the first reason against it, in the table's order."""
+def preflight(
+    house: House, name: str, *, unattended: bool, stop: Stop | None = None
+) -> Ready | NotReady:
+    """Return whether a job may start now: the first reason against it, in the table's order.
+
+    What is returned after a request to stop means nothing: the CLI was not waited for.
+    """
     try:
         job = load_job(house.home, name)
     except (ConfigurationProblem, UnknownName) as problem:
@@ -55,7 +61,7 @@ def preflight(house: House, name: str, *, unattended: bool) -> Ready | NotReady:
     binary = find_binary(house)
     if isinstance(binary, NotFound):
         return NotReady(reason=Reason.CLI_MISSING, detail=binary.problem, job=job)
-    cli, features = identify(house, job, binary.path)
+    cli, features = identify(house, job, binary.path, stop)
     refusal = _cli_refusal(house, job, cli, features)
     if refusal is not None:
         return refusal
@@ -70,11 +76,13 @@ def find_binary(house: House) -> Located | NotFound:
     return locate(house.agy, house.environment, configured)
 
 
-def identify(house: House, job: JobSpec | None, binary: str) -> tuple[CliIdentity, Features]:
+def identify(
+    house: House, job: JobSpec | None, binary: str, stop: Stop | None = None
+) -> tuple[CliIdentity, Features]:
     """Ask the binary for its version and take its digest."""
     names = job.env if job is not None else ()
     environ = environment(house.environment, names=names, run_id="", job="", gate="")
-    answer = ask_version(binary, environ, _VERSION_PATIENCE_S)
+    answer = ask_version(binary, environ, _VERSION_PATIENCE_S, stop=stop)
     features = parse_version(answer.text)
     identity = CliIdentity(
         path=binary,

@@ -20,7 +20,7 @@ from harness.core.job import JobSpec
 from harness.core.model import Killed, OutputReport, Reason, RunRecord
 from harness.core.output import TurnReader
 from harness.core.tiers import Tier
-from harness.errors import HostProblem, StoreProblem
+from harness.errors import HostProblem, Interrupted, StoreProblem
 from harness.services.conclude import Aftermath, conclude
 from harness.services.door import Door
 from harness.services.gate import Gate, Writer
@@ -59,13 +59,14 @@ def run_job(
     """Run a job once and return its closed record, or the record of why it did not start.
 
     Raises:
+        Interrupted: a request to stop came before the claim; there is no trace of a run.
         HarnessError: the harness itself could not go on; the run stays open and the next
             command settles it.
     """
     make_undumpable()
     with StopSignals() as stop:
         try:
-            claimed = _check_and_claim(house, name, unattended=unattended)
+            claimed = _check_and_claim(house, name, stop, unattended=unattended)
         except StoreProblem as problem:
             return unreachable(name, problem, house.clock())
         if isinstance(claimed, RunAnswer):
@@ -78,10 +79,12 @@ def run_job(
 
 
 def _check_and_claim(
-    house: House, name: str, *, unattended: bool
+    house: House, name: str, stop: StopSignals, *, unattended: bool
 ) -> RunAnswer | tuple[Ready, OpenRun]:
     """Return an open run, or the answer to a job that does not start."""
-    checked = preflight(house, name, unattended=unattended)
+    checked = preflight(house, name, unattended=unattended, stop=stop)
+    if stop.requested is not None:
+        raise Interrupted(f"told to stop before the run of {name} began; nothing was started")
     if isinstance(checked, NotReady):
         return _refuse(house, name, checked)
     claimed = claim(house, checked.job)

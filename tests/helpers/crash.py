@@ -49,8 +49,8 @@ class Gone:
 
     @property
     def where(self) -> str:
-        """The place of the crash, for messages."""
-        return f"killed before write {len(self.points)}: {self.points[-1] if self.points else '-'}"
+        """The place of the strike, for messages."""
+        return f"struck before write {len(self.points)}: {self.points[-1] if self.points else '-'}"
 
 
 class Driver:
@@ -81,17 +81,29 @@ class Driver:
         self,
         deed: str,
         *words: str,
-        kill_at: int | None = None,
-        kill_after_s: float | None = None,
+        at: int | str | None = None,
+        after_s: float | None = None,
+        number: signal.Signals = signal.SIGKILL,
+        fill: Path | None = None,
     ) -> Gone:
-        """Do one deed in a process of its own, and wait for its end."""
-        job = self.night.scenario_of(*words)
+        """Do one deed in a process of its own, and wait for its end.
+
+        Args:
+            deed: a name in `crash_driver.DEEDS`, or `command` for a whole command line.
+            words: its arguments.
+            at: strike before this durable write: the how-manieth, or the first of a name.
+            after_s: strike after so many seconds.
+            number: the signal to strike with.
+            fill: strike by filling the disk of this folder instead.
+        """
         request = {
             "deed": deed,
             "words": words,
-            "kill_at": kill_at,
-            "kill_after_s": kill_after_s,
-            "environment": {**self.night.environment, **job},
+            "at": at,
+            "after_s": after_s,
+            "signal": int(number),
+            "fill": None if fill is None else str(fill),
+            "environment": {**self.night.environment, **self.night.scenario_of(*words)},
             "cwd": str(self.night.folder),
         }
         assert self._process.stdin is not None
@@ -176,6 +188,24 @@ def count(night: Night, sql: str, *parameters: object) -> int:
         connection.close()
 
 
+def applied_of(night: Night, run_id: str) -> int:
+    """Return how many canonical writes of a run were carried out."""
+    return count(night, "SELECT COUNT(*) FROM canonical WHERE run_id = ?", run_id)
+
+
+def forget(driver: Driver, ads: Ads, record: dict[str, Any] | None) -> None:
+    """Do what a person does about a run, so that the next one has as much to write."""
+    if record is None:
+        return
+    for proposal_id in (*record["pending"], *record["quarantined"]):
+        driver.go("reject", proposal_id)
+    if record["outcome"] == "bypassed":
+        driver.command("runs", "restore", record["run_id"])
+        driver.command("runs", "ack", record["run_id"], "--reason", "it was a test")
+    assert ads.prices.read_text() == ads.original
+    ads.renew()
+
+
 def repaired(
     driver: Driver, ads: Ads, known: dict[str, dict[str, Any]], where: str
 ) -> dict[str, Any] | None:
@@ -233,7 +263,7 @@ def _hold_acknowledged(
     assert record[wanted] == list(proposals), where
     entries = {each["id"] for each in driver.command("journal", "list")}
     assert {each["id"] for each in answers if each["id"]} <= entries, where
-    assert count(driver.night, "SELECT COUNT(*) FROM canonical") == 0, where
+    assert applied_of(driver.night, run_id) == 0, where
 
 
 def _hold_evidence(ads: Ads, record: dict[str, Any], where: str) -> None:

@@ -4,14 +4,16 @@ Run as `python -m tests.helpers.crash_driver`: a server that has imported everyt
 one process for each deed, so that a hundred crashes cost no more than a hundred runs. Each line
 on stdin is one request, each line on stdout its answer; `tests.helpers.crash` is the client.
 
-A request: `deed` and `words` (what to do), `environment`, `cwd`, `kill_at` (SIGKILL before the
-how-manieth durable write, counted from 1; null for none), `kill_after_s` (SIGKILL after a time).
+A request: `deed` and `words` (what to do), `environment`, `cwd`; `signal` (its number), sent `at` a
+place (before the how-manieth durable write, counted from 1, or before the first one of a name) or
+`after_s` seconds; `fill`, a folder whose disk is filled at the place instead.
 An answer: `status` (negative for a signal), `out`, `err`, `points` (the writes that were reached).
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import json
 import os
@@ -25,13 +27,17 @@ from pathlib import Path
 from typing import Any
 
 from harness.cli import run_arguments
+from harness.cli.commands.run import EXIT_STATUS
 from harness.cli.context import Options
 from harness.cli.house import open_house
-from harness.services.gate import approve, reject
+from harness.errors import EXIT_INTERRUPTED, HarnessError
+from harness.services.decisions import decide
+from harness.services.gate import DecisionResult, approve, reject
 from harness.services.history import find_run, restore_run
 from harness.services.house import House
 from harness.services.runs import run_job
 
+FILLER = "filler"
 _WARM = (
     "harness.cli.commands.report",
     "harness.cli.commands.runs",
@@ -42,29 +48,42 @@ _WARM = (
 )
 
 
-class KillAt:
-    """Called right before each durable write; ends its own process at one of them.
+class Strike:
+    """Called right before each durable write; does its own process harm at one of them.
 
-    Every name is written down first, so that a test can say where the process died.
+    Every name is written down first, so that a test can say where the process was.
+
+    Args:
+        place: before which write: its number, counted from 1, or its name; None for none.
+        harm: what happens there.
     """
 
-    def __init__(self, number: int | None, ledger: Path) -> None:
-        self._number = number
+    def __init__(self, place: int | str | None, harm: Callable[[], None], ledger: Path) -> None:
+        self._place = place
+        self._harm = harm
         self._count = 0
         self._ledger = os.open(ledger, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
     def __call__(self, name: str) -> None:
-        """Count this write, and die before it where it is the one."""
+        """Count this write, and strike before it where it is the one."""
         self._count += 1
         os.write(self._ledger, f"{name}\n".encode())
-        if self._count == self._number:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if self._place in (self._count, name):
+            self._place = None
+            self._harm()
+
+
+def fill_disk(folder: Path) -> None:
+    """Leave no byte free on the disk of a folder."""
+    with (folder / FILLER).open("ab", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(b"x" * 65536):
+            pass
 
 
 def _run(house: House, words: Sequence[str]) -> int:
     answer = run_job(house, words[0])
-    sys.stdout.write(answer.record.run_id)
-    return 0 if answer.recorded else 75
+    sys.stdout.write(answer.record.run_id if answer.recorded else "")
+    return EXIT_STATUS[answer.record.outcome]
 
 
 def _settle(_house: House, _words: Sequence[str]) -> int:
@@ -73,20 +92,27 @@ def _settle(_house: House, _words: Sequence[str]) -> int:
 
 
 def _approve(house: House, words: Sequence[str]) -> int:
-    with house.lock():
-        result = approve(
-            house.state,
-            words[0],
-            actor=house.actor,
-            value_sha256=None,
-            quarantined="--quarantined" in words,
-        )
-    sys.stdout.write(str(result.version))
-    return 0 if result.error is None else 1
+    quarantined = "--quarantined" in words
+    return _decided(
+        house,
+        words[0],
+        lambda found: approve(
+            house.state, found, actor=house.actor, value_sha256=None, quarantined=quarantined
+        ),
+    )
 
 
 def _reject(house: House, words: Sequence[str]) -> int:
-    result = reject(house.state, words[0], actor=house.actor, reason="a test says no")
+    return _decided(
+        house,
+        words[0],
+        lambda found: reject(house.state, found, actor=house.actor, reason="a test says no"),
+    )
+
+
+def _decided(house: House, name: str, act: Callable[[str], DecisionResult]) -> int:
+    (result,) = decide(house, [name], act)
+    sys.stdout.write(result.error or str(result.state))
     return 0 if result.error is None else 1
 
 
@@ -108,9 +134,19 @@ def _perform(request: Mapping[str, Any], ledger: Path) -> int:
     words = request["words"]
     if request["deed"] == "command":
         return run_arguments(words)
-    kill = KillAt(request["kill_at"], ledger)
-    with open_house(Options(), before_write=kill) as house:
-        return DEEDS[request["deed"]](house, words)
+    if request["fill"] is not None:
+        harm = functools.partial(fill_disk, Path(request["fill"]))
+    else:
+        harm = functools.partial(os.kill, os.getpid(), request["signal"])
+    strike = Strike(request["at"], harm, ledger)
+    try:
+        with open_house(Options(), before_write=strike) as house:
+            return DEEDS[request["deed"]](house, words)
+    except HarnessError as problem:
+        sys.stderr.write(f"error: {problem}\n")
+        return problem.exit_status
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
 
 
 def _be_the_process(request: Mapping[str, Any], folder: Path) -> None:
@@ -137,12 +173,12 @@ def _be_the_process(request: Mapping[str, Any], folder: Path) -> None:
         os._exit(status)
 
 
-def _wait(pid: int, kill_after_s: float | None) -> int:
-    if kill_after_s is not None:
+def _wait(pid: int, number: int, after_s: float | None) -> int:
+    if after_s is not None:
         handle = os.pidfd_open(pid)
-        ended, _, _ = select.select([handle], [], [], kill_after_s)
+        ended, _, _ = select.select([handle], [], [], after_s)
         if not ended:
-            signal.pidfd_send_signal(handle, signal.SIGKILL)
+            signal.pidfd_send_signal(handle, number)
         os.close(handle)
     _, raw = os.waitpid(pid, 0)
     return os.waitstatus_to_exitcode(raw)
@@ -152,7 +188,7 @@ def _answer(request: Mapping[str, Any], folder: Path) -> dict[str, object]:
     pid = os.fork()
     if pid == 0:
         _be_the_process(request, folder)
-    status = _wait(pid, request["kill_after_s"])
+    status = _wait(pid, request["signal"], request["after_s"])
     texts = {}
     for name in ("out", "err", "points"):
         path = folder / name

@@ -26,7 +26,9 @@ def command(options: Options, since: str | None) -> None:
     """Tell the truth about the night: what bypassed, what waits, what failed, what was quiet."""
     with open_reading(options) as reading:
         start = _time(since) if since else last_evening(reading.state.now())
-        notes = ["the store is read-only: nothing was settled or swept"] * reading.read_only
+        notes = [
+            "the store takes no writes (read-only, or full): nothing was settled or swept"
+        ] * reading.read_only
         report = gather(reading.state, since=start, notes=notes)
         if options.as_json:
             emit(report, as_json=True)

@@ -47,12 +47,16 @@ _MEANING: dict[int, tuple[type[StoreProblem], str, str]] = {
         "run `harness state check`",
     ),
 }
+# The file of the WAL's index cannot grow: SQLite calls that an error of the disk.
+_FULL_ALL_THE_SAME = frozenset({sqlite3.SQLITE_IOERR_SHMSIZE})
 _CHECK = "run `harness state check`"
 
 
 def sqlite_problem(error: sqlite3.Error, path: Path) -> StoreProblem:
     """Return the error of the harness for one of SQLite, with SQLite's own words at the end."""
     code = getattr(error, "sqlite_errorcode", None)
+    if code in _FULL_ALL_THE_SAME:
+        code = sqlite3.SQLITE_FULL
     if code is not None and code & 0xFF in _MEANING:
         kind, what, hint = _MEANING[code & 0xFF]
         return kind(f"{path}: {what} ({error})", hint=hint)

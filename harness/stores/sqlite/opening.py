@@ -146,6 +146,7 @@ def _connect_for_reading(path: Path, busy_timeout_ms: int) -> sqlite3.Connection
         if not path.is_file() or error.sqlite_errorcode & 0xFF not in (
             sqlite3.SQLITE_CANTOPEN,
             sqlite3.SQLITE_READONLY,
+            sqlite3.SQLITE_IOERR,  # no room for the index of the WAL
         ):
             raise sqlite_problem(error, path) from error
         _refuse_lost_wal(path)
