@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -86,6 +85,8 @@ class LazyGroup(click.Group):
         if not ctx.resilient_parsing:
             self.refuse_inside(args)
             if args[0] not in self.table and not args[0].startswith("-"):
+                import difflib
+
                 near = difflib.get_close_matches(args[0], self.table, n=1)
                 guess = f" Did you mean {near[0]!r}?" if near else ""
                 ctx.fail(f"No such command {args[0]!r}.{guess}")

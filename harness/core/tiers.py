@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -126,4 +125,6 @@ def value_problem(value: str) -> str | None:
 
 def sha256_of(value: str) -> str:
     """Return the hex SHA-256 over the UTF-8 bytes of a value."""
+    import hashlib  # the door's client, which an agent calls often, never needs it
+
     return hashlib.sha256(value.encode()).hexdigest()
