@@ -6,6 +6,7 @@ The one way for a run that ended under our eyes and for one that a crash left be
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +28,7 @@ from harness.core.evidence import (
 from harness.core.findings import of_run
 from harness.core.model import (
     Evidence,
+    Finding,
     Observation,
     OutputReport,
     Peak,
@@ -38,9 +40,11 @@ from harness.core.output import OutputFormat
 from harness.core.text import bounded, one_line
 from harness.core.tiers import ProposalState
 from harness.core.versions import parse_version
+from harness.errors import HostProblem
 from harness.services.house import House
-from harness.services.plan import RunPlan
+from harness.services.plan import RunPlan, save_plan
 from harness.services.run_files import RunFiles
+from harness.services.tidy import reclaim
 from harness.stores.protocols import OpenRun
 from harness.stores.snapshots import save_snapshot
 
@@ -92,6 +96,7 @@ def conclude(
 ) -> RunRecord:
     """Judge a run whose last process is dead, and close it in one transaction; `tidy` it then."""
     ending = aftermath.ending
+    reclaim(files)
     compared = _compare(house, plan, before, aftermath)
     proposals = [
         proposal
@@ -124,26 +129,40 @@ def conclude(
             sync_problem=ending.sync_problem if ending else "",
             has_events=plan.output_format is not OutputFormat.TEXT,
         ),
+        *_keep_changes(house, plan, before, compared, files),
     )
     record = replace(record, findings=findings, detail=_detail(record, aftermath, files))
     record = replace(record, advice=advise(record))
-    return _close(house, record, plan, compared, files)
+    return _close(house, record, plan, compared)
 
 
-def _close(
+def _keep_changes(
     house: House,
-    record: RunRecord,
     plan: RunPlan,
+    before: Mapping[str, FileDigest],
     compared: _Comparison,
     files: RunFiles,
-) -> RunRecord:
-    if compared.guard_changes:
-        from harness.stores.copies import Copies
+) -> tuple[Finding, ...]:
+    """Keep what it takes to show and undo the changes; the verdict stands without it.
 
+    Plan and digests of before are written again, for the run's agent may have reached them.
+    """
+    if not compared.guard_changes:
+        return ()
+    from harness.stores.copies import Copies
+
+    try:
         Copies(house.home.archive / "guards", before_write=house.before_write).keep(
             compared.changed
         )
+        save_plan(files, plan, before, before_write=house.before_write)
         save_snapshot(Path(files.guards_after), compared.after, before_write=house.before_write)
+    except HostProblem as problem:
+        return (Finding(id="change_not_kept", detail=f"it cannot be shown or undone: {problem}"),)
+    return ()
+
+
+def _close(house: House, record: RunRecord, plan: RunPlan, compared: _Comparison) -> RunRecord:
     with house.state.transaction():
         record = house.state.runs.close(record)
         if compared.after:
@@ -268,12 +287,17 @@ def _detail(record: RunRecord, aftermath: Aftermath, files: RunFiles) -> str:
 
 
 def _last_line(path: str) -> str:
+    """Return the last words of a file; '' where the agent put something else in its place."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return ""
-    with os.fdopen(descriptor, "rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - _TAIL_BYTES))
-        lines = [line for line in file.read().decode(errors="replace").splitlines() if line.strip()]
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            return ""
+        data = os.pread(descriptor, _TAIL_BYTES, max(0, found.st_size - _TAIL_BYTES))
+    finally:
+        os.close(descriptor)
+    lines = [line for line in data.decode(errors="replace").splitlines() if line.strip()]
     return lines[-1] if lines else ""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
-from pathlib import Path
 
 from harness.agy.tree import end_survivors
 from harness.core.evidence import FileDigest
@@ -19,8 +18,7 @@ from harness.services.house import House
 from harness.services.plan import RunPlan, load_plan, tails_of
 from harness.services.prepare import plan_of_nothing
 from harness.services.run_files import RunFiles, files_of
-from harness.services.tidy import remove_prompt_file, tidy
-from harness.stores.files import make_private_folder
+from harness.services.tidy import reclaim, remove_prompt_file, tidy
 from harness.stores.protocols import OpenRun
 
 
@@ -32,7 +30,7 @@ def settle_run(house: House, run: OpenRun) -> RunRecord:
     killed = end_survivors(run.run_id, run.child)
     remove_prompt_file(run.workspace, run.run_id)
     files = files_of(house.home, run.run_id)
-    make_private_folder(Path(files.folder))
+    reclaim(files)
     plan, before = _plan_of(house, run, files)
     aftermath = Aftermath(report=_read(files, plan), harness_crashed=True, survivors_killed=killed)
     record = conclude(house, run, plan, before, files, aftermath)
@@ -44,14 +42,19 @@ def _plan_of(
     house: House, run: OpenRun, files: RunFiles
 ) -> tuple[RunPlan, Mapping[str, FileDigest]]:
     """Return the plan of a crashed run; where none can be had, one that claims nothing."""
-    findings: tuple[Finding, ...] = ()
     try:
         loaded = load_plan(files)
-        if loaded is not None:
-            return loaded
     except StoreDamaged as problem:
-        findings = (Finding(id="plan_unreadable", detail=f"no evidence from before: {problem}"),)
+        return plan_of_nothing(house, run, (_no_evidence(str(problem)),)), {}
+    if loaded is not None:
+        return loaded
+    # It is written before the spawn: where the CLI ran, somebody took it away.
+    findings = (_no_evidence(f"{files.plan} is gone"),) if run.child is not None else ()
     return plan_of_nothing(house, run, findings), {}
+
+
+def _no_evidence(why: str) -> Finding:
+    return Finding(id="plan_unreadable", detail=f"no evidence from before: {why}")
 
 
 def _read(files: RunFiles, plan: RunPlan) -> OutputReport:

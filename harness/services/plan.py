@@ -92,7 +92,10 @@ def load_plan(files: RunFiles) -> tuple[RunPlan, dict[str, FileDigest]] | None:
         plan = msgspec.json.decode(read_bounded(Path(files.plan), _PLAN_LIMIT), type=RunPlan)
     except (HostProblem, msgspec.DecodeError) as problem:
         raise StoreDamaged(f"{files.plan}: cannot be read: {problem}") from problem
-    guards = load_snapshot(Path(files.guards))
+    try:
+        guards = load_snapshot(Path(files.guards))
+    except HostProblem as problem:
+        raise StoreDamaged(str(problem)) from problem
     if guards is None:
         raise StoreDamaged(f"{files.guards}: the digests that the plan vouches for are gone")
     return plan, guards

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -12,7 +14,35 @@ from harness.core.model import RunRecord
 from harness.errors import HostProblem
 from harness.services.house import House
 from harness.services.run_files import RunFiles
-from harness.stores.files import atomic_write, remove_temporaries
+from harness.stores.files import (
+    atomic_write,
+    make_private_folder,
+    remove_temporaries,
+    set_aside,
+)
+
+
+def reclaim(files: RunFiles) -> None:
+    """See to it that the run's folder is the harness's own, whatever an agent made of it.
+
+    A link or anything else in its place, and folders where files are to be written, are moved
+    aside, not followed and not read. What cannot be mended is left: the verdict stands without.
+    """
+    with contextlib.suppress(HostProblem):
+        folder = Path(files.folder)
+        if not _is(folder, stat.S_ISDIR):
+            set_aside(folder)
+        make_private_folder(folder)
+        for path in (files.plan, files.guards, files.guards_after, files.record):
+            if not _is(Path(path), stat.S_ISREG):
+                set_aside(Path(path))
+
+
+def _is(path: Path, kind: Callable[[int], bool]) -> bool:
+    try:
+        return kind(path.lstat().st_mode)
+    except OSError:
+        return False
 
 
 def tidy(house: House, record: RunRecord, files: RunFiles) -> None:

@@ -58,6 +58,19 @@ def remove_temporaries(folder: Path, name: str | None = None) -> None:
                 entry.unlink()
 
 
+def set_aside(path: Path) -> None:
+    """Rename what stands at a path, whatever it is and unread, to a free name beside it.
+
+    Nothing there is no harm. Raises `HostProblem` where it cannot be renamed.
+    """
+    try:
+        path.rename(path.with_name(f"{path.name}.aside-{secrets.token_hex(4)}"))
+    except FileNotFoundError:
+        return
+    except OSError as problem:
+        raise HostProblem(f"{path}: cannot be moved aside: {reason_of(problem)}") from problem
+
+
 def read_bounded(path: Path, limit: int) -> bytes:
     """Return the content of a regular file of at most `limit` bytes.
 

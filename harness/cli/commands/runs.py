@@ -8,10 +8,10 @@ import click
 
 from harness.cli.context import Options, common_options
 from harness.cli.house import open_house
-from harness.cli.render import emit, pass_through
+from harness.cli.render import emit, note, pass_through
 from harness.cli.render_runs import run_text, runs_text
 from harness.core.model import Outcome
-from harness.errors import GateRefused
+from harness.errors import GateRefused, HostProblem, StoreDamaged
 
 _STREAMS = ("stdout", "stderr", "log", "prompt")
 
@@ -52,7 +52,10 @@ def show(options: Options, run: str) -> None:
             emit(record, as_json=True)
             return
         parts = [run_text(record)]
-        parts += [diff_text(change.diff) for change in changes_of(house, record)]
+        try:
+            parts += [diff_text(change.diff) for change in changes_of(house, record)]
+        except (HostProblem, StoreDamaged) as problem:
+            note(f"the difference it made cannot be shown: {problem}")
         emit(record, as_json=False, text="\n\n".join(parts))
 
 
