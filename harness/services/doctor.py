@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from dataclasses import dataclass
 
 from harness.agy.ancestry import inside
@@ -14,6 +13,7 @@ from harness.services.house import House
 from harness.services.preflight import find_binary, identify, version_findings
 from harness.services.switches import canonical_enabled, paused
 from harness.stores.configuration import JobProblem, load_jobs
+from harness.stores.files import free_bytes
 from harness.stores.homes import runtime_folder
 
 
@@ -97,7 +97,7 @@ def _lock_check(house: House) -> Check:
 
 
 def _disk_check(house: House) -> Check:
-    free = shutil.disk_usage(house.home.state).free
+    free = free_bytes(house.home.state)
     least = house.settings.min_free_bytes
     return Check(
         name="disk",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from harness.services.binaries import digest_of
 from harness.services.house import House
 from harness.services.switches import accepted_digest, paused, suspension
 from harness.stores.configuration import load_job
+from harness.stores.files import free_bytes
 
 _VERSION_PATIENCE_S = 60.0
 
@@ -176,7 +176,7 @@ def _cli_refusal(
             Reason.ISOLATION_UNAVAILABLE,
             'isolate = "bubblewrap" is demanded, and this release cannot isolate',
         )
-    free = shutil.disk_usage(house.home.state).free
+    free = free_bytes(house.home.state)
     if free < house.settings.min_free_bytes:
         return refuse(
             Reason.DISK,

@@ -7,7 +7,6 @@ expected, what was given. One broken job never hides the others.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import hashlib
 import json
 from collections.abc import Iterable
@@ -126,6 +125,8 @@ def read_job(home: Home, name: str) -> LoadedJob:
     """Read one job with the text of its file; raises like `load_job`."""
     path = home.nightly / f"{name}.toml"
     if not NAME.fullmatch(name) or not path.exists():
+        import difflib
+
         known = [stem for stem, _ in _job_files(home)]
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]}?" if near else "the jobs there are: harness jobs list"

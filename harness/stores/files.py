@@ -140,6 +140,12 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def free_bytes(path: Path) -> int:
+    """Return how much room the disk of a path has for this user. Raises `OSError`."""
+    found = os.statvfs(path)
+    return found.f_bavail * found.f_frsize
+
+
 def sync_folder(path: Path) -> None:
     """Make the names in a folder durable. Raises `OSError`."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

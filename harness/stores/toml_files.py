@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import tomllib
 from collections.abc import Mapping
@@ -128,6 +127,8 @@ def decode_table(
         prefix: stands before each key in a finding.
         words: key → what is expected there, where that says more than the type.
     """
+    if not raw:
+        return msgspec.convert({}, kind)
     known = {entry.name: entry.type for entry in msgspec.structs.fields(kind)}
     good: dict[str, object] = {}
     for key, value in raw.items():
@@ -181,6 +182,8 @@ def _shown_list(value: list[object]) -> str:
 
 
 def _unknown(key: str, known: Mapping[str, object]) -> str:
+    import difflib
+
     near = difflib.get_close_matches(key, known, n=1)
     guess = f'; did you mean "{near[0]}"?' if near else f"; known are: {', '.join(known)}"
     return f"unknown key{guess}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from harness.errors import HostProblem
 from harness.stores.files import (
     atomic_write,
+    free_bytes,
     is_file,
     is_folder,
     make_private_folder,
@@ -122,3 +124,11 @@ def test_looking_never_raises(tmp_path: Path) -> None:
 def test_a_failure_without_words_still_has_some() -> None:
     """An error of the machine that carries no text is named by its class."""
     assert reason_of(OSError()) == "oserror"
+
+
+def test_the_room_on_a_disk_is_what_this_user_may_use(tmp_path: Path) -> None:
+    """The bytes that are free are those the system would give, within what others write."""
+    free = free_bytes(tmp_path)
+    assert abs(free - shutil.disk_usage(tmp_path).free) < max(1 << 30, free // 10)
+    with pytest.raises(OSError, match="No such file"):
+        free_bytes(tmp_path / "missing")
