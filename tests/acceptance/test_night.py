@@ -13,7 +13,7 @@ import pytest
 from tests.helpers.night import Night, marked, wait_until
 
 WRITE = ["harness", "gate", "write", "ads/floor", "--tier", "canonical", "--value", "0.12"]
-PROPOSE = f'[[steps]]\ncommand = {json.dumps([*WRITE, "--reason", "the median rose"])}\n'
+PROPOSE = f"[[steps]]\ncommand = {json.dumps([*WRITE, '--reason', 'the median rose'])}\n"
 PROPOSES = '[[steps]]\ntext = "I propose it."\n' + PROPOSE
 EDIT = '[[steps]]\nwrite_file = { path = "data/prices.json", content = "changed" }\n'
 EDITS = '[[steps]]\ntext = "Done."\n' + EDIT + PROPOSE
