@@ -1,0 +1,89 @@
+"""Regular expressions of rules, compiled as the engine does: Go's RE2, anchored at both ends.
+
+What never compiles there makes a rule inert. What this side refuses for its size alone may well
+compile there, so it counts as unknown, never as inert.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import cache, lru_cache
+from typing import Any
+
+LONGEST_PATTERN = 2000
+"""Characters; longer patterns are not compiled."""
+_LARGEST_PROGRAM = 6000
+"""Instructions; matching costs this many steps a character at worst."""
+_MEMORY = 4 * 1024 * 1024
+_TOO_LARGE = "too large"
+
+
+class Fate(Enum):
+    """What became of a pattern."""
+
+    COMPILED = auto()
+    INERT = auto()  #: never compiles in the engine either
+    UNKNOWN = auto()  #: cannot be told here
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """A pattern, compiled or not.
+
+    Attributes:
+        fate: what became of it.
+        why: the reason where it did not compile; empty otherwise.
+        search: the compiled expression; answers None for a text that does not match.
+    """
+
+    fate: Fate
+    why: str = ""
+    search: Callable[[str], object] = lambda _: None
+
+    def matches(self, text: str) -> bool | None:
+        """Return whether the whole text matches; None where that cannot be told."""
+        if self.fate is Fate.UNKNOWN:
+            return None
+        return self.search(text) is not None
+
+
+@lru_cache(maxsize=8192)
+def compile_pattern(pattern: str) -> Pattern:
+    """Return `^(?:pattern)$` compiled. Text joined like this is what the engine compiles, too."""
+    if len(pattern) > LONGEST_PATTERN:
+        return Pattern(fate=Fate.UNKNOWN, why=f"the pattern has more than {LONGEST_PATTERN} signs")
+    library = _library()
+    if library is None:
+        return Pattern(fate=Fate.UNKNOWN, why="the library google-re2 is not installed")
+    module, options = library
+    try:
+        compiled = module.compile(f"^(?:{pattern})$", options)
+    except module.error as problem:
+        return _refused(problem)
+    if compiled.programsize > _LARGEST_PROGRAM:
+        return Pattern(fate=Fate.UNKNOWN, why="the pattern is too large to be tried")
+    return Pattern(fate=Fate.COMPILED, search=compiled.search)
+
+
+def _refused(problem: Exception) -> Pattern:
+    text = problem.args[0] if problem.args else b""
+    why = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+    if _TOO_LARGE in why:
+        return Pattern(fate=Fate.UNKNOWN, why="the pattern is too large to be tried")
+    return Pattern(fate=Fate.INERT, why=why)
+
+
+@cache
+def _library() -> tuple[Any, Any] | None:
+    """Return the module and its options; None where it cannot be imported."""
+    try:
+        module = importlib.import_module("re2")
+    except ImportError:
+        return None
+    options = module.Options()
+    options.log_errors = False
+    options.max_mem = _MEMORY
+    return module, options
