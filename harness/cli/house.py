@@ -40,6 +40,7 @@ def open_house(
     home = open_home(options)
     settings, limits = load_home_settings(home), load_gate_limits(home)
     home.prepare_state()
+    _refuse_lost(home)
     state = open_state(home.database, clock=utc_now, before_write=before_write)
     try:
         house = House(
@@ -58,6 +59,18 @@ def open_house(
         yield house
     finally:
         state.close()
+
+
+def _refuse_lost(home: Home) -> None:
+    """Refuse to begin anew, silently, where runs are there and the database is not."""
+    if home.database.exists():
+        return
+    ran = next((folder for folder in home.runs.iterdir() if folder.is_dir()), None)
+    if ran is not None:
+        raise StoreDamaged(
+            f"{home.database}: the database is gone, though runs were recorded ({ran.name})",
+            hint=f"bring back a backup; or, to begin anew, move {home.runs} away",
+        )
 
 
 def _settle_aloud(house: House) -> None:

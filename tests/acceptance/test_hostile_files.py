@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.helpers.hostile import CANONICAL, acted, ids, play, steps
+from tests.helpers.hostile import CANONICAL, acted, came_to, ids, play, steps
 from tests.helpers.night import PATIENCE_S, Night, marked
 
 PASSWD_LINE = "root:x:0:0"
@@ -247,3 +247,32 @@ def test_a_difference_that_is_gone_does_not_hide_the_run(guarded: Night) -> None
     assert "bypassed" in said.out
     assert "cannot be shown" in said.err
     assert guarded.harness("runs", "restore", record["run_id"]).status == 1
+
+
+@pytest.mark.parametrize("suffix", ["*", "-wal"])
+def test_a_database_that_an_agent_takes_away_is_missed(night: Night, suffix: str) -> None:
+    """What would be written into nameless files is refused, and nothing begins anew in silence."""
+    night.enable()
+    play(
+        night,
+        "evil",
+        steps(
+            f"rm {night.home.database}{suffix}; harness gate write k --tier canonical "
+            "--value v --reason r"
+        ),
+        tiers=CANONICAL,
+    )
+    said = night.harness("run", "evil", "--json")
+    assert (said.status, said.out) == (1, "")
+    assert "deleted or replaced" in said.err
+    (done,) = came_to(night)
+    assert done["exit"] == 1
+    assert "not stored" in done["stderr"]
+    if suffix == "*":
+        for words in (("report",), ("run", "evil"), ("pending", "list")):
+            lost = night.harness(*words)
+            assert lost.status != 0
+            assert "the database is gone" in lost.out + lost.err
+        assert not night.home.database.exists()
+    else:
+        assert night.harness("state", "check").status == 0

@@ -7,13 +7,14 @@ applies, and never finds in the middle that what it has read is old.
 from __future__ import annotations
 
 import hashlib
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from harness.errors import StoreProblem
+from harness.errors import StoreDamaged, StoreProblem
 from harness.stores.protocols import BeforeWrite
 from harness.stores.sqlite.faults import sqlite_problem
 
@@ -42,6 +43,7 @@ class Database:
         self.read_only = read_only
         self.before_write = before_write
         self._writing = False
+        self._files = {str(path): _identity(str(path)), f"{path}-wal": None}
         connection.row_factory = sqlite3.Row
         connection.create_function("digest", 1, _digest, deterministic=True)
 
@@ -78,6 +80,7 @@ class Database:
 
     def close(self) -> None:
         """Give the connection back; again is no harm."""
+        self._files.clear()
         with self._reported():
             self.connection.close()
 
@@ -88,12 +91,14 @@ class Database:
                 f"{self.path}: opened for reading only, nothing was stored",
                 hint="repeat the command where the disk can be written",
             )
+        self._check_in_place()
         self._execute("BEGIN IMMEDIATE")
         self._writing = True
         try:
             yield
             self.before_write("commit")
             self._execute("COMMIT")
+            self._check_in_place()
         except BaseException:
             self._roll_back()
             raise
@@ -113,6 +118,23 @@ class Database:
                 self._execute("RELEASE joined")
             raise
         self._execute("RELEASE joined")
+
+    def _check_in_place(self) -> None:
+        """Refuse to go on where somebody took the files away: this connection would never know.
+
+        Whatever it writes then stands in files without a name, and is gone with the process.
+        """
+        for path, known in self._files.items():
+            found = _identity(path)
+            if known is None:
+                self._files[path] = found
+            elif found != known:
+                raise StoreDamaged(
+                    f"{path}: was deleted or replaced while it was in use; "
+                    "what was written last is not stored",
+                    hint="find out who did that; then bring back a backup with "
+                    "`harness state restore`",
+                )
 
     def _require_transaction(self) -> None:
         """Refuse a statement that would be committed on its own."""
@@ -146,6 +168,15 @@ class Database:
                 f"{self.path}: a text with a lone surrogate can be neither stored nor looked up",
                 hint="give the text as valid UTF-8",
             ) from error
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Return what tells a file from any other; None where there is none."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - twice in each transaction
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino)
 
 
 def _digest(content: bytes | None) -> str:
