@@ -221,13 +221,13 @@ class _Walk:
             if known is not None and _is_unchanged(status, known):
                 return known
             return self._read_file(name, folder)
+        # What is looked at anew each time has no time of reading: the same is the same digest.
         if stat.S_ISLNK(mode):
-            began = self._now_ns()
             text = os.fsencode(os.readlink(name, dir_fd=folder))
             sha256 = hashlib.sha256(text).hexdigest()
-            return _digest(PathKind.LINK, status, sha256, began)
+            return _digest(PathKind.LINK, status, sha256, 0)
         kind = PathKind.FOLDER if stat.S_ISDIR(mode) else PathKind.SPECIAL
-        return _digest(kind, status, "", self._now_ns())
+        return _digest(kind, status, "", 0)
 
     def _read_file(self, name: str, folder: int | None) -> FileDigest | None:
         """Read a regular file until it holds still, a few times at most.

@@ -29,8 +29,8 @@ class FileDigest:
         sha256: hex, over the content of a file or the text of a link; empty for the rest.
         mode: permission bits; 0 for a link, whose own bits mean nothing.
         device, inode, size, mtime_ns, ctime_ns: what tells an unchanged file without reading.
-        digested_ns: when reading began, by the machine's clock; 0 where the content moved
-            while it was read, so that it is read again whatever the times say.
+        digested_ns: when reading a file began, by the machine's clock; 0 for all else, and for
+            a file that moved while it was read: these are read again whatever the times say.
     """
 
     kind: PathKind

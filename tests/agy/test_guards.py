@@ -111,6 +111,17 @@ def test_an_unchanged_file_is_taken_over_unread(tmp_path: Path) -> None:
     assert digests(tmp_path / "f", known=known)[path] is known[path]
 
 
+def test_a_tree_that_nobody_changed_gives_the_same_snapshot(tmp_path: Path) -> None:
+    """Whatever the kind, a second look differs in nothing: there is nothing to store anew."""
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "file").write_bytes(b"text")
+    (tmp_path / "link").symlink_to("sub/file")
+    os.mkfifo(tmp_path / "pipe")
+    first = snapshot([str(tmp_path)], {}, now_ns=later)
+    assert isinstance(first, dict)
+    assert snapshot([str(tmp_path)], first, now_ns=later) == first
+
+
 def test_a_young_file_is_read_again(tmp_path: Path) -> None:
     """Times within a tick of the reading prove nothing, nor do those of a clock that went back."""
     (tmp_path / "f").write_text("x")
