@@ -178,7 +178,7 @@ class Door:
         if refusal is not None:
             self.refused_peers += 1
         if len(self._clients) >= _CLIENT_LIMIT:
-            _send_off(connection, refusal or f"{_CLIENT_LIMIT} clients are at this door already")
+            _send_off(connection, refusal or "too many clients are at this door at once")
             return
         client = _Client(connection=connection, waiting_since=self._monotonic())
         self._clients[connection] = client

@@ -10,6 +10,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,9 +20,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.agy import ancestry
-from harness.core.frames import FRAME_LIMIT
+from harness.cli.door import ask
+from harness.core.frames import FRAME_LIMIT, JournalAnswer, JournalList
 from harness.core.tiers import VALUE_LIMIT
-from harness.errors import DoorProblem, HostProblem
+from harness.errors import DoorProblem, GateRefused, HostProblem
 from harness.services import door as door_module
 from harness.services.door import Door
 from harness.services.door_folder import DoorFolder
@@ -297,7 +299,7 @@ def test_three_hundred_clients_at_once(scene: Scene) -> None:
     scene.settle()
     assert len(scene.door._clients) == LIMIT
     for client in clients[LIMIT:]:
-        assert f"{LIMIT} clients" in client.line()["refused"]["error"]
+        assert "too many clients" in client.line()["refused"]["error"]
         assert client.gone()
     for client in clients[:LIMIT]:
         client.send(b'{"op":"journal.list"}\n')
@@ -397,6 +399,37 @@ def test_before_the_child_is_known_nobody_may_come_in(scene: Scene) -> None:
     client = scene.client()
     assert "own processes" in client.line()["refused"]["error"]
     assert scene.door.refused_peers == 1
+
+
+def test_a_foreign_peer_that_sends_megabytes_reads_why(scene: Scene) -> None:
+    """Its words are thrown away, none of them is kept or carried out, and it hears the reason."""
+    scene.door._child = None
+    client = scene.client()
+    client.send(b"x" * (2 * FRAME_LIMIT) + b"\n" + json.dumps(write()).encode() + b"\n")
+    assert "own processes" in client.line()["refused"]["error"]
+    (served,) = scene.door._clients.values()
+    assert not served.incoming
+    assert stored(scene) == []
+
+
+def test_who_finds_the_door_full_reads_so(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client's own code, in the middle of a long request, understands that it is full."""
+    monkeypatch.setattr(door_module, "_CLIENT_LIMIT", 1)
+    scene.client()
+    scene.settle()
+    said: list[str] = []
+
+    def try_it() -> None:
+        try:
+            ask(scene.door.path, JournalList(scope="x" * 2_000_000), JournalAnswer)
+        except GateRefused as refused:
+            said.append(f"{refused}; {refused.hint}")
+
+    thread = threading.Thread(target=try_it)
+    thread.start()
+    scene.turn_until(lambda: said)
+    thread.join()
+    assert said == ["too many clients are at this door at once; ask again"]
 
 
 @pytest.mark.parametrize("problem", [DoorProblem("who?"), HostProblem("no /proc"), OSError()])
