@@ -26,7 +26,11 @@ exec sleep 100
 STARTS = """
 import sys
 from harness.cli import main
-print("here", flush=True)
+def tell(event, facts):
+    if event == "import" and facts[0] == "click":
+        sys.stdout.write("here\\n")
+        sys.stdout.flush()
+sys.addaudithook(tell)
 main(["run", "ads", "--json"])
 """
 
@@ -111,7 +115,7 @@ def test_a_stop_while_the_version_is_asked_for_leaves_nothing(
 
 
 def test_an_interrupt_while_the_command_loads_is_no_traceback(night: Night) -> None:
-    """Ctrl-C right after the start ends the command with 130 and without a word of Python."""
+    """Ctrl-C from the first import on ends the command with 130 and without a word of Python."""
     night.job("ads", "[[steps]]\nsleep = 60\n")
     night.harness("report")
     chance = random.Random(2)  # noqa: S311 - a test that can be repeated
