@@ -72,7 +72,7 @@ def whole_line(text: str) -> CommandLine:
     return CommandLine(text=text.strip(), exact=True)
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=512)
 def parse_line(text: str) -> CommandLine | None:
     """Return a line's parts; None where it is too long or the parser is not installed."""
     text = text.strip()

@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from harness.core.permissions.broad_commands import command_findings
-from harness.core.permissions.broad_targets import (
-    mcp_finding,
-    read_finding,
-    url_finding,
-    write_finding,
-)
+from harness.core.permissions.broad_files import read_finding, write_finding
+from harness.core.permissions.broad_hosts import mcp_finding, url_finding
 from harness.core.permissions.grammar import (
+    EVERYTHING,
     EXACT_SHELLS,
     LONGEST_RULE,
     WORD_SHELLS,
@@ -79,16 +76,17 @@ def judge(
         harness_intact=harness_intact,
     )
     text = clean(rule)
-    judged = _judge_allow(text, setting)
+    judged, covered = _judge_allow(text, setting)
     if list == _ALLOW:
-        return replace(judged, narrower=_narrower(text, judged, setting))
+        return replace(judged, narrower=_narrower(text, judged, covered, setting))
     return _judge_block(text, judged, setting)
 
 
-def _judge_allow(text: str, setting: _Setting) -> Judgement:
+def _judge_allow(text: str, setting: _Setting) -> tuple[Judgement, Sequence[Probe]]:
+    """Return the verdict on a rule that allows, and the lines of the corpus that it covers."""
     parsed = parse_rule(text)
     if parsed is None or parsed.action is None:
-        return _judged(_no_rule(text, parsed), [])
+        return _judged(_no_rule(text, parsed), []), []
     findings: list[Finding] = []
     covered: dict[str, Probe] = {}
     for behaviour in behaviours(setting.version):
@@ -100,7 +98,7 @@ def _judge_allow(text: str, setting: _Setting) -> Judgement:
     evidence = [*covered.values()]
     level, line = least_level(evidence)
     findings.append(Finding(level=level, why=f"it covers `{line}`"))
-    return _judged(broadest(findings), evidence)
+    return _judged(broadest(findings), evidence), evidence
 
 
 def _no_rule(text: str, parsed: Rule | None) -> Finding:
@@ -168,16 +166,20 @@ def _sentence(why: str) -> str:
     return f"{why[:1].upper()}{why[1:]}."
 
 
-def _narrower(text: str, judged: Judgement, setting: _Setting) -> str | None:
+def _clause(sentence: str) -> str:
+    return f"{sentence[:1].lower()}{sentence[1:].rstrip('.')}"
+
+
+def _narrower(
+    text: str, judged: Judgement, covered: Sequence[Probe], setting: _Setting
+) -> str | None:
     """Return the first candidate that is judged narrower than the rule."""
     parsed = parse_rule(text)
     if parsed is None or parsed.action is None or judged.level <= Level.NARROW:
         return None
-    behaviour = behaviours(setting.version)[-1]
-    target = _target_of(parsed, behaviour)
-    covered = covered_by(target, setting.shell) if target is not None else []
+    target = _target_of(parsed, behaviours(setting.version)[-1])
     for candidate in candidates(parsed, target, covered, setting.place, setting.shell):
-        level = _judge_allow(candidate, setting).level
+        level = _judge_allow(candidate, setting)[0].level
         if Level.INERT < level < min(judged.level, Level.HIGH):
             return candidate
     return None
@@ -203,12 +205,17 @@ def _false_protection(text: str, judged: Judgement, setting: _Setting) -> str:
     """Return why a rule catches nothing that it seems to catch; empty where it works."""
     parsed = parse_rule(text)
     if parsed is None or parsed.action is None or judged.level is Level.INERT:
-        return judged.why.rstrip(".")
-    if parsed.action in {Action.READ_FILE, Action.WRITE_FILE} and parsed.target != "*":
-        return "the path is taken literally" if is_doubtful(parsed.target) else ""
-    if parsed.action not in _COMMANDS:
-        return ""
-    target = read_target(parsed.target, behaviours(setting.version)[-1])
+        return _clause(judged.why)
+    if parsed.action in _COMMANDS:
+        return _misses_commands(parsed.target, setting)
+    paths = parsed.action in {Action.READ_FILE, Action.WRITE_FILE}
+    literal = paths and parsed.target != EVERYTHING and is_doubtful(parsed.target)
+    return "the path is taken literally" if literal else ""
+
+
+def _misses_commands(text: str, setting: _Setting) -> str:
+    """Return why a command target stops no command but by accident; empty where it works."""
+    target = read_target(text, behaviours(setting.version)[-1])
     if target.everything:
         return ""
     if setting.shell in EXACT_SHELLS:

@@ -34,7 +34,8 @@ SERVICES: tuple[Entry, ...] = (
     Entry("git: status log show whatchanged shortlog describe rev-parse rev-list ls-files ls-tree "
           "cat-file show-ref for-each-ref merge-base name-rev cherry count-objects var version "
           "range-diff check-ignore check-attr fsck verify-commit verify-tag diff-pairs "
-          "show-branch merge-tree patch-id stripspace column", Kind.HARMLESS, "shows the repository"),
+          "show-branch merge-tree patch-id stripspace column", Kind.HARMLESS,
+          "shows the repository"),
     Entry("hg svn bzr fossil jj sl darcs cvs p4 gerrit repo git-lfs tig lazygit gitui",
           Kind.ANY_CODE, "runs hooks, editors and programs that arguments or settings name"),
     # GitHub and its like.
@@ -99,7 +100,7 @@ SERVICES: tuple[Entry, ...] = (
     Entry("vault sops chamber doppler infisical", Kind.CHANGES_REMOTE, "handles secrets"),
     # Agents, and this harness.
     Entry("agy antigravity gemini claude codex aider opencode goose cursor-agent amp crush qwen "
-          "copilot llm sgpt interpreter cline continue q kiro auggie droid ollama",
+          "copilot llm sgpt interpreter cline cn q kiro auggie droid ollama",
           Kind.CONTROLS, "starts an agent that may be told to ask nobody"),
     Entry("harness", Kind.CONTROLS, "controls the state, jobs and approvals of this harness"),
     Entry("harness: gate journal", Kind.HARMLESS, "goes through the gate"),

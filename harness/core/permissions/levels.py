@@ -20,22 +20,25 @@ class Level(StrEnum):
     @property
     def rank(self) -> int:
         """Breadth as a number; 0 for a rule that matches nothing."""
-        return _ORDER.index(self.value)
+        return _RANKS[self.value]
 
     def __lt__(self, other: str) -> bool:
-        return self.rank < Level(other).rank
+        return self.rank < _RANKS[other]
 
     def __le__(self, other: str) -> bool:
-        return self.rank <= Level(other).rank
+        return self.rank <= _RANKS[other]
 
     def __gt__(self, other: str) -> bool:
-        return self.rank > Level(other).rank
+        return self.rank > _RANKS[other]
 
     def __ge__(self, other: str) -> bool:
-        return self.rank >= Level(other).rank
+        return self.rank >= _RANKS[other]
 
 
-_ORDER = ("INERT", "NARROW", "LOW", "MEDIUM", "HIGH", "UNKNOWN", "CRITICAL")
+_RANKS = {
+    name: rank
+    for rank, name in enumerate(("INERT", "NARROW", "LOW", "MEDIUM", "HIGH", "UNKNOWN", "CRITICAL"))
+}
 
 
 class Decision(StrEnum):

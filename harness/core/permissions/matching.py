@@ -66,7 +66,7 @@ class Target:
         return line.text == self.text
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=1024)
 def read_target(text: str, behaviour: Behaviour) -> Target:
     """Return a target ready to be compared."""
     trimmed = text.strip()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from harness.core.permissions.grammar import EXACT_SHELLS, Action, Rule
 from harness.core.permissions.matching import Target
+from harness.core.permissions.paths import Parts, Place, below, is_windows, roots, shown
 from harness.core.permissions.patterns import CHAIN_SIGNS
-from harness.core.permissions.paths import Place, clean_parts, shown
 from harness.core.permissions.probes import Probe
 
 _SPECIAL = frozenset(".+*?")
@@ -19,25 +19,35 @@ _SYSTEM = frozenset(
 
 
 def candidates(
-    rule: Rule, target: Target | None, covered: list[Probe], place: Place, shell: str
+    rule: Rule, target: Target | None, covered: Sequence[Probe], place: Place, shell: str
 ) -> Iterator[str]:
     """Yield rules that could stand in for one, the best first; none may be narrower."""
     match rule.action:
         case Action.COMMAND | Action.UNSANDBOXED if target is not None:
             for line in _lines(target, covered, shell):
                 yield f"{rule.action}({line})"
-        case Action.WRITE_FILE:
-            root = clean_parts(rule.target)
-            if rule.target.startswith("/") and root and root[0] not in _SYSTEM:
-                yield f"write_file({shown((*place.workspace, *root))})"
-            yield f"write_file({shown(place.workspace)}/reports)"
-        case Action.READ_FILE:
-            yield f"read_file({shown(place.workspace)})"
+        case Action.WRITE_FILE | Action.READ_FILE:
+            for path in _folders(rule, place):
+                yield f"{rule.action}({shown(path)})"
         case _:
             return
 
 
-def _lines(target: Target, covered: list[Probe], shell: str) -> Iterator[str]:
+def _folders(rule: Rule, place: Place) -> Iterator[Parts]:
+    """Yield folders of the workspace for a rule that covers more than a part of it."""
+    covered = () if is_windows(rule.target) else roots(rule.target, place)
+    if not covered or (below(covered[0], place.workspace) and covered[0] != place.workspace):
+        return
+    if rule.action is Action.READ_FILE:
+        yield place.workspace
+        return
+    root = covered[0]
+    if root and root != place.workspace and root[0] not in _SYSTEM:
+        yield (*place.workspace, *root)
+    yield (*place.workspace, "reports")
+
+
+def _lines(target: Target, covered: Sequence[Probe], shell: str) -> Iterator[str]:
     """Yield targets for exact lines: the benign ones that were covered, then the rule's own."""
     useful = [probe.text for probe in covered if not probe.dangerous]
     if target.everything or len({line.split()[0] for line in useful}) > 1:

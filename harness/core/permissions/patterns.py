@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from functools import lru_cache
 from itertools import product
 
@@ -21,9 +22,10 @@ CHAIN_SIGNS = ";&|$`(){}<>\n"
 _DEEPEST = 60
 _FEW = 2
 """Open signs of a word that leave it what it seems."""
-_MOST = 256
-_LARGEST = 4000
-"""Signs in all sequences together."""
+_MOST = 64
+"""Sequences that a pattern is followed into."""
+_BUDGET = 20_000
+"""Signs that are put together while a pattern is read."""
 _FLAGS = re.compile(r"\(\?([imsU]*)(?:-([imsU]+))?([:)])")
 _GROUP_NAME = re.compile(r"\(\?P?<\w+>")
 _REPEAT = re.compile(r"\{(\d+)(,(\d*))?\}")
@@ -64,13 +66,15 @@ class AnyOf:
         return compile_pattern(self.atom).matches(sign) is not False
 
 
-@dataclass(frozen=True, slots=True)
-class More:
-    """Anything may follow here, as far as can be told."""
+class More(Enum):
+    """The end of what can be told: anything may follow."""
+
+    FOLLOWS = auto()
 
 
 Item = str | AnyOf | More
 Sequences = list[tuple[Item, ...]]
+_END: tuple[Item, ...] = (More.FOLLOWS,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,40 +90,44 @@ class Shape:
     more: bool = False
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=512)
 def shapes_of(pattern: str) -> tuple[Shape, ...]:
     """Return the shapes of the texts that a pattern matches.
 
     Raises:
         UntranslatableError: it is too deep, or written in a way that is not known.
     """
-    return tuple({_shape(items): None for items in _Reader(f"^(?:{pattern})$").read()})
+    return tuple(dict.fromkeys(map(_shape, _read(pattern)[0])))
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=512)
 def word_choices(pattern: str) -> tuple[Word, ...]:
     """Return what one word of a command can be that has to match a pattern.
 
     Raises:
         UntranslatableError: as `shapes_of`.
     """
-    found = _Reader(f"^(?:{pattern})$").read()
-    return tuple(dict.fromkeys(_word(list(items)) for items in found))
+    return tuple(dict.fromkeys(_word(list(items)) for items in _read(pattern)[0]))
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=512)
 def chains(pattern: str) -> bool:
     """Return whether a sign that starts another command can stand in a match.
 
     Raises:
         UntranslatableError: as `shapes_of`.
     """
-    reader = _Reader(f"^(?:{pattern})$")
-    reader.read()
     return any(
         atom in CHAIN_SIGNS if isinstance(atom, str) else any(map(atom.can_be, CHAIN_SIGNS))
-        for atom in reader.atoms
+        for atom in _read(pattern)[1]
     )
+
+
+@lru_cache(maxsize=512)
+def _read(pattern: str) -> tuple[Sequences, frozenset[str | AnyOf]]:
+    """Return the sequences that a pattern stands for, and all its atoms."""
+    reader = _Reader(f"^(?:{pattern})$")
+    return reader.read(), frozenset(reader.atoms)
 
 
 class _Reader:
@@ -130,6 +138,7 @@ class _Reader:
         self._at = 0
         self._depth = 0
         self._flags = ""
+        self._budget = _BUDGET
         self.atoms: set[str | AnyOf] = set()
 
     def read(self) -> Sequences:
@@ -157,10 +166,17 @@ class _Reader:
         found: Sequences = [()]
         while self._peek() not in {"", "|", ")"}:
             following = self._repeated(self._atom())
-            if len(found) * len(following) > _MOST or _size(found) > _LARGEST:
-                following = [(More(),)]
-            found = _limited(left + right for left, right in product(found, following))
+            found = self._product(found, following)
         return found
+
+    def _product(self, found: Sequences, following: Sequences) -> Sequences:
+        """Return each sequence with each that may follow; too many end in what cannot be told."""
+        self._budget -= len(following) * sum(map(len, found)) + len(found)
+        if len(found) * len(following) > _MOST or self._budget < 0:
+            following = [_END]
+        return _limited(
+            left if left[-1:] == _END else left + right for left, right in product(found, following)
+        )
 
     def _atom(self) -> Sequences:
         here = self._peek()
@@ -256,17 +272,8 @@ class _Reader:
 
 def _limited(found: Iterable[tuple[Item, ...]]) -> Sequences:
     """Return the sequences without doubles; where they are too many, one that can be anything."""
-    unique = dict.fromkeys(map(_cut, found))
-    return list(unique) if len(unique) <= _MOST else [(More(),)]
-
-
-def _cut(items: tuple[Item, ...]) -> tuple[Item, ...]:
-    """Leave out what stands behind the place from which anything may follow."""
-    return items[: items.index(More()) + 1] if More() in items else items
-
-
-def _size(found: Sequences) -> int:
-    return sum(map(len, found))
+    unique = dict.fromkeys(found)
+    return list(unique) if len(unique) <= _MOST else [_END]
 
 
 def _repetitions(found: Sequences, least: int, most: int | None) -> Iterator[tuple[Item, ...]]:
@@ -283,7 +290,7 @@ def _repetitions(found: Sequences, least: int, most: int | None) -> Iterator[tup
         else:
             if least <= 1:
                 yield items
-            yield (*items, More())
+            yield items if items[-1:] == _END else items + _END
 
 
 def _shape(items: tuple[Item, ...]) -> Shape:
@@ -331,5 +338,5 @@ def _can_be(item: Item, sign: str) -> bool:
             return item == sign
         case AnyOf():
             return item.can_be(sign)
-        case More():
+        case More.FOLLOWS:
             return True

@@ -74,6 +74,8 @@ def prefix_use(words: tuple[Word, ...], depth: int = 0) -> Finding:
     program = words[0]
     if isinstance(program, AnyWord):
         return Finding(level=Level.CRITICAL, why="its first word can name any program")
+    if program == "env" and len(words) > 1:
+        return Finding(level=Level.CRITICAL, why="`env` runs what stands in its argument")
     if "/" in program:
         return _path_use(program, words, depth)
     if not can_be_a_program(program):
@@ -187,8 +189,10 @@ def exact_use(words: tuple[str, ...], depth: int = 0) -> Finding:
     """Return how broad one simple command is of which every word is fixed."""
     free = prefix_use(words, depth)
     node, rest = _node_of(words)
-    if node is None or free.level <= Level.LOW:
-        return _lowered(free, Level.NARROW if free.level <= Level.LOW else free.level)
+    if free.level <= Level.LOW:
+        return _lowered(free, Level.NARROW)
+    if node is None or (node.name == "env" and rest):
+        return free
     if node.entry.runs and rest and depth < _DEEPEST and not rest[0].startswith("-"):
         inner = exact_use(rest, depth + 1)
         return _lowered(free, max(inner.level, node.entry.runs.exact))
@@ -210,9 +214,13 @@ def _exact_level(node: Node, rest: tuple[str, ...]) -> Level:
 
 
 def _lowered(free: Finding, level: Level) -> Finding:
+    """Return what is left of a use when nothing can be added to it."""
     if level >= free.level:
         return free
-    return Finding(level=level, why=f"an exact line: {free.why}", traits=free.traits)
+    why = f"even as an exact line, {free.why}"
+    if level is Level.NARROW:
+        why = "only exact lines pass, and they are harmless"
+    return Finding(level=level, why=why, traits=free.traits)
 
 
 def _node_of(words: tuple[str, ...]) -> tuple[Node | None, tuple[str, ...]]:

@@ -19,6 +19,8 @@ _LARGEST_PROGRAM = 6000
 """Instructions; matching costs this many steps a character at worst."""
 _MEMORY = 4 * 1024 * 1024
 _TOO_LARGE = "too large"
+_BOUND = 24
+"""Bytes of the bounds that matches lie between."""
 
 
 class Fate(Enum):
@@ -37,11 +39,15 @@ class Pattern:
         fate: what became of it.
         why: the reason where it did not compile; empty otherwise.
         search: the compiled expression; answers None for a text that does not match.
+        least: no text that matches has bytes that sort before these.
+        most: none sorts after these; None where nothing is known.
     """
 
     fate: Fate
     why: str = ""
     search: Callable[[str], object] = lambda _: None
+    least: bytes = b""
+    most: bytes | None = None
 
     def matches(self, text: str) -> bool | None:
         """Return whether the whole text matches; None where that cannot be told."""
@@ -49,8 +55,12 @@ class Pattern:
             return None
         return self.search(text) is not None
 
+    def may_match(self, text: bytes) -> bool:
+        """Return False for a text, as UTF-8, that certainly does not match; cheap to ask."""
+        return self.most is None or self.least <= text <= self.most
 
-@lru_cache(maxsize=8192)
+
+@lru_cache(maxsize=1024)
 def compile_pattern(pattern: str) -> Pattern:
     """Return `^(?:pattern)$` compiled. Text joined like this is what the engine compiles, too."""
     if len(pattern) > LONGEST_PATTERN:
@@ -65,7 +75,18 @@ def compile_pattern(pattern: str) -> Pattern:
         return _refused(problem)
     if compiled.programsize > _LARGEST_PROGRAM:
         return Pattern(fate=Fate.UNKNOWN, why="the pattern is too large to be tried")
-    return Pattern(fate=Fate.COMPILED, search=compiled.search)
+    least, most = _bounds(module, pattern, compiled)
+    return Pattern(fate=Fate.COMPILED, search=compiled.search, least=least, most=most)
+
+
+def _bounds(module: Any, pattern: str, compiled: Any) -> tuple[bytes, bytes | None]:
+    """Return what matches lie between; only a pattern that is one between its anchors has that."""
+    try:
+        module.compile(pattern, compiled.options)
+        least, most = compiled.possiblematchrange(_BOUND)
+    except module.error:
+        return b"", None
+    return bytes(least), bytes(most)
 
 
 def _refused(problem: Exception) -> Pattern:

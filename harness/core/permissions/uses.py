@@ -108,6 +108,7 @@ class Node:
     name: str
     entry: Entry
     children: dict[str, Node] = field(default_factory=dict)
+    _worst: Node | None = None
 
     @property
     def flags(self) -> frozenset[str]:
@@ -116,12 +117,14 @@ class Node:
 
     def worst(self) -> Node:
         """Return the broadest node here or below; the nearest of equals."""
-        found = self
-        for child in self.children.values():
-            below = child.worst()
-            if below.entry.kind.prefix > found.entry.kind.prefix:
-                found = below
-        return found
+        if self._worst is None:
+            below = (child.worst() for child in self.children.values())
+            self._worst = max([self, *below], key=_breadth)
+        return self._worst
+
+
+def _breadth(node: Node) -> int:
+    return node.entry.kind.prefix.rank
 
 
 def tree_of(entries: tuple[Entry, ...]) -> dict[str, Node]:
