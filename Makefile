@@ -13,8 +13,12 @@ SOURCES := pyproject.toml $(shell find harness rules nightly systemd -type f -no
 
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: test check demo fix clean
+.PHONY: help test check demo fix clean
+.DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+
+help:
+	@sed -n "s/^# make /make /p" Makefile
 
 test: $(VENV)/.ready-for-tests
 	$(BIN)/ruff check .
