@@ -20,6 +20,7 @@ from harness.stores.protocols import Acknowledgement, State
 from harness.stores.snapshots import load_snapshot
 
 _SHOWN_CHANGES = 50
+_NAMED = 5
 
 
 def find_run(state: State, prefix: str) -> RunRecord:
@@ -76,11 +77,25 @@ def _content(copies: Copies, digest: FileDigest | None) -> bytes | None:
     return copies.content(digest.sha256)
 
 
+def _nothing_to_restore(record: RunRecord) -> UsageProblem:
+    changed = record.evidence.changed_paths
+    if not changed:
+        return UsageProblem(f"run {record.run_id} changed no guarded file: nothing to put back")
+    return UsageProblem(
+        f"what run {record.run_id} left could not be kept, so nothing is put back by itself",
+        hint=f"put back by hand: {', '.join(changed[:_NAMED])}",
+    )
+
+
 def restore_run(house: House, record: RunRecord, *, force: bool) -> RestoreResult:
-    """Put guarded files back to what stood before a run. Raises `UsageProblem` if none changed."""
+    """Put guarded files back to what stood before a run.
+
+    Raises:
+        UsageProblem: none changed, or what it changed is not known precisely enough.
+    """
     snapshots = _snapshots(house, record)
     if snapshots is None:
-        raise UsageProblem(f"run {record.run_id} changed no guarded file: nothing to put back")
+        raise _nothing_to_restore(record)
     before, after, roots = snapshots
     result = restore(
         record.run_id,

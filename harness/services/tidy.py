@@ -54,7 +54,7 @@ def tidy(house: House, record: RunRecord, files: RunFiles) -> None:
     folder = Path(files.folder)
     if folder.is_dir():
         remove_temporaries(folder)
-    if not Path(files.guards_after).exists():
+    if not record.evidence.changed_paths and not Path(files.guards_after).exists():
         with contextlib.suppress(OSError):
             Path(files.guards).unlink(missing_ok=True)
     data = msgspec.json.format(msgspec.json.encode(record), indent=1)

@@ -60,3 +60,18 @@ def test_the_record_of_a_run_is_written_though_another_ended_after_it(
         path.unlink()
     driver.command("report")
     assert [path.read_bytes() for path in files] == texts
+
+
+def test_a_change_that_could_not_be_kept_is_no_change_denied(night: Night, driver: Driver) -> None:
+    """Without a place for copies: verdict and digests from before stand, restore says why."""
+    copies = night.home.archive / "guards"
+    ads = Ads(night, changes=True, last=f"[[steps]]\ncommand = 'rm -r {copies}; : > {copies}'\n")
+    night.enable()
+    assert driver.go("run", ads.NAME).status == 4
+    (record,) = driver.runs().values()
+    assert "change_not_kept" in {finding["id"] for finding in record["findings"]}
+    assert (night.home.run_folder(record["run_id"]) / "guards.json").exists()
+    said = driver.go("command", "runs", "restore", record["run_id"])
+    assert said.status == 2
+    assert "could not be kept" in said.err
+    assert "prices.json" in said.err
