@@ -130,7 +130,7 @@ def test_one_flaw_refuses_the_whole_of_the_shared_settings(text: str) -> None:
 
 def test_null_and_unknown_keys_are_nothing() -> None:
     """Protobuf JSON takes null for absence and passes over what it does not know."""
-    content = {
+    content: dict[str, object] = {
         "userSettings": {
             "globalPermissionGrants": {"allow": None, "deny": [], "other": 1},
             "permissionPreset": None,
