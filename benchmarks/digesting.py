@@ -31,6 +31,7 @@ def measure_digests(size: Size, folder: Path) -> list[Figure]:
             "snapshot": lambda: _taken(snapshot([str(root)], known)),
         },
         size.pick(smoke=1, quick=5, full=7),
+        size.patience_s,
     )
     ratio = min(samples["snapshot"].cpu) / min(samples["bare"].cpu)
     return [

@@ -65,6 +65,7 @@ def measure_start(size: Size, folder: Path) -> list[Figure]:
                 "report": lambda: harness("report", "--json"),
             },
             size.pick(smoke=1, quick=11, full=40),
+            size.patience_s,
         )
     return [
         *(each.figure(name) for name, each in samples.items()),

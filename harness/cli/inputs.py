@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 from harness.core.tiers import VALUE_LIMIT
 from harness.errors import UsageProblem
@@ -16,6 +15,8 @@ def text_from_stdin() -> str:
 
 def text_from_file(path: str) -> str:
     """Return a file as text. Raises `UsageProblem` where it cannot be read as a value."""
+    from pathlib import Path
+
     try:
         with Path(path).open("rb") as file:
             data = file.read(VALUE_LIMIT + 1)

@@ -12,14 +12,16 @@ import os
 import stat
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 import msgspec
 
 from harness.core.text import display_width, escape_hidden, neutralise, one_line
 from harness.errors import HostProblem
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 JSON_FILE_LIMIT = 1024 * 1024
 _CHUNK = 64 * 1024
