@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date
 from enum import StrEnum
 
@@ -14,6 +14,11 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(iB|B)?")
 _FACTOR = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_WITHOUT_EFFECT = (
+    *("schedule", "window", "max_delay_s", "expose", "must_deny"),
+    *("retries", "budget", "site", "spool"),
+)
+"""Fields of `JobSpec` that are read and kept, but that nothing acts on yet."""
 
 
 class Isolate(StrEnum):
@@ -75,6 +80,18 @@ class JobSpec:
         return Tier.CANONICAL in self.tiers or bool(self.guard)
 
 
+def keys_without_effect(job: JobSpec) -> tuple[str, ...]:
+    """Return the keys that a job sets although this release does not act on them.
+
+    Such a key may read like a protection (`must_deny`, `window`, `budget`), so it is never
+    passed over in silence. A key set to its default asks for nothing and is not named.
+    """
+    default = {field.name: field.default for field in fields(JobSpec)}
+    return tuple(
+        name.removesuffix("_s") for name in _WITHOUT_EFFECT if getattr(job, name) != default[name]
+    )
+
+
 def parse_duration(text: str) -> float | None:
     """Return the seconds of `45m`, `1h30m`, `10s`, `500ms`; None where it is no duration."""
     parts = _DURATION_PART.findall(text)
@@ -89,6 +106,11 @@ def parse_size(text: str) -> int | None:
     if match is None:
         return None
     return int(float(match[1]) * _FACTOR[match[2]])
+
+
+def unknown_placeholders(pattern: str) -> tuple[str, ...]:
+    """Return what stands in braces in a pattern of `produces` and is not filled in."""
+    return tuple(found for found in re.findall(r"\{[^{}]*\}", pattern) if found != "{date}")
 
 
 def fill_date(pattern: str, day: date) -> str:

@@ -9,7 +9,7 @@ from harness.agy.locate import Configured, Located, NotFound, locate
 from harness.agy.stop import Stop
 from harness.agy.version import ask_version
 from harness.core.environment import environment
-from harness.core.job import Isolate, JobSpec
+from harness.core.job import Isolate, JobSpec, keys_without_effect
 from harness.core.model import CliIdentity, Finding, Reason
 from harness.core.tiers import Tier
 from harness.core.versions import MINIMUM, Feature, Features, parse_version
@@ -65,7 +65,7 @@ def preflight(
     refusal = _cli_refusal(house, job, cli, features)
     if refusal is not None:
         return refusal
-    findings = tuple(version_findings(features))
+    findings = (*version_findings(features), *job_findings(job))
     return Ready(job=job, features=features, cli=cli, isolation="off", findings=findings)
 
 
@@ -120,6 +120,15 @@ def version_findings(features: Features) -> list[Finding]:
             )
         ]
     return []
+
+
+def job_findings(job: JobSpec) -> list[Finding]:
+    """Return what a person should know of the job: keys that promise what nothing keeps yet."""
+    idle = keys_without_effect(job)
+    if not idle:
+        return []
+    detail = f"{', '.join(idle)}: read and kept, but without effect in this release"
+    return [Finding(id="key_without_effect", detail=detail)]
 
 
 def _job_refusal(house: House, job: JobSpec, *, unattended: bool) -> NotReady | None:

@@ -64,10 +64,18 @@ class JobProblem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedJob:
-    """A job with the text it was read from, both of one reading."""
+    """A job with the texts it was read from, all of one reading.
+
+    Attributes:
+        text: its file.
+        source_name: the file of its prompt or script; None where the prompt stands in `text`.
+        source: that file's content; "" where there is none.
+    """
 
     spec: JobSpec
     text: str
+    source_name: str | None = None
+    source: str = ""
 
 
 class _AgyTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -77,6 +85,9 @@ class _AgyTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 class _StateTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     min_free: str | None = None
+
+
+_MIN_FREE = 'a size in quotes such as "256MiB"'
 
 
 class _LimitsTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -100,7 +111,9 @@ def load_home_settings(home: Home) -> HomeSettings:
     findings.raise_any()
     tables = decode_tables(raw or {}, {"agy": None, "state": None}, findings)
     agy = decode_table(tables["agy"], _AgyTable, findings, prefix="agy.")
-    state = decode_table(tables["state"], _StateTable, findings, prefix="state.")
+    state = decode_table(
+        tables["state"], _StateTable, findings, prefix="state.", words={"min_free": _MIN_FREE}
+    )
     default = HomeSettings()
     settings = HomeSettings(
         agy_path=_agy_path(agy.path, findings),
@@ -240,7 +253,12 @@ def _read_job(
                 ("agy", _agy_settings(settings)),
                 *rules,
             )
-            return LoadedJob(spec=dataclasses.replace(spec, digest=digest), text=text)
+            return LoadedJob(
+                spec=dataclasses.replace(spec, digest=digest),
+                text=text,
+                source_name=task.name,
+                source=task.source.decode() if task.name is not None else "",
+            )
     return JobProblem(name=name, path=path, problems=tuple(findings.problems))
 
 
@@ -311,6 +329,6 @@ def _min_free(text: str | None, default: int, findings: Findings) -> int:
         return default
     number = size_of(text)
     if number is None:
-        findings.expected("state.min_free", 'a size such as "256MiB"', text)
+        findings.expected("state.min_free", _MIN_FREE, text)
         return default
     return number

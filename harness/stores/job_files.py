@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from harness.core.job import NAME, Isolate, JobSpec
 from harness.stores.files import real_path
-from harness.stores.job_keys import JobFile, JobValues
+from harness.stores.job_keys import LONGEST_RUN_S, JobFile, JobValues
 from harness.stores.toml_files import Findings, read_text
 
 _BATCH = re.compile(r"([^:]+\.py):([A-Za-z_][A-Za-z0-9_]*)")
@@ -16,11 +16,17 @@ _BATCH = re.compile(r"([^:]+\.py):([A-Za-z_][A-Za-z0-9_]*)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What a job is to do: a prompt or a batch, and the bytes that decide it."""
+    """What a job is to do: a prompt or a batch, and the bytes that decide it.
+
+    Attributes:
+        source: UTF-8.
+        name: the file beside the TOML that holds `source`; None where the TOML itself does.
+    """
 
     prompt: str | None
     batch: str | None
     source: bytes
+    name: str | None = None
 
 
 def check_job(
@@ -40,22 +46,22 @@ def check_job(
         workspace=str(workspace),
         tiers=values.tiers(),
         schedule=values.text("schedule"),
-        window=values.text("window"),
+        window=values.window(),
         max_delay_s=values.duration("max_delay", 4 * 3600.0, at_least=0.0),
-        timeout_s=values.duration("timeout", 45 * 60.0),
+        timeout_s=values.duration("timeout", 45 * 60.0, at_most=LONGEST_RUN_S),
         idle_timeout_s=values.duration("idle_timeout", 10 * 60.0),
         exit_grace_s=values.duration("exit_grace", 30.0, at_least=0.0),
         memory_bytes=values.size("memory", None),
         max_output_bytes=values.size("max_output", 1 << 30) or 1 << 30,
         expected_s=values.duration("expected", 0.0) or None,
-        produces=values.below("produces", workspace),
+        produces=values.produces(workspace),
         guard=values.below("guard", workspace),
         model=values.word("model"),
-        mode=values.word("mode"),
+        mode=values.mode(),
         args=values.arguments(),
         gemini_dir=next(iter(values.paths("gemini_dir")), None),
         env=values.environment(),
-        expose=values.paths("expose"),
+        expose=values.expose(),
         isolate=values.isolate(isolate),
         agent_id=values.agent_id(name),
         must_deny=values.texts("must_deny"),
@@ -91,7 +97,7 @@ def find_task(raw: JobFile, *, nightly: Path, findings: Findings) -> Task:
         findings.add(key, "expected a prompt, got nothing but blanks")
     if "\0" in prompt:
         findings.add(key, "a prompt cannot hold the character NUL")
-    return Task(prompt=prompt, batch=None, source=prompt.encode())
+    return Task(prompt=prompt, batch=None, source=prompt.encode(), name=raw.prompt_file)
 
 
 def _find_batch(batch: str, nightly: Path, findings: Findings) -> Task | None:
@@ -101,7 +107,9 @@ def _find_batch(batch: str, nightly: Path, findings: Findings) -> Task | None:
         return None
     path = _beside(match[1], "batch", nightly, findings)
     script = None if path is None else read_text(path, findings, "batch")
-    return None if script is None else Task(prompt=None, batch=batch, source=script.encode())
+    if script is None:
+        return None
+    return Task(prompt=None, batch=batch, source=script.encode(), name=match[1])
 
 
 def _beside(name: str, key: str, nightly: Path, findings: Findings) -> Path | None:

@@ -8,15 +8,20 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from harness.core.job import Isolate, parse_duration, parse_size
+from harness.core.environment import forbidden
+from harness.core.job import Isolate, parse_duration, parse_size, unknown_placeholders
 from harness.core.tiers import Tier
 from harness.stores.files import is_folder, real_path
 from harness.stores.toml_files import Findings
 
 _LONGEST_S = 366 * 86400.0
+LONGEST_RUN_S = 7 * 86400.0
+"""A job that is told to run for longer is told so by mistake."""
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _AGENT_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
-_FORBIDDEN_ENV = ("ANTIGRAVITY_", "HARNESS_", "DBUS_")
+_WINDOW = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d-(?:[01]\d|2[0-3]):[0-5]\d")
+MODES = ("accept-edits", "plan")
+"""The modes that the CLI knows."""
 _NUMBER_LENGTH = 32
 _OWNED_FLAGS = {
     "p": "prompt",
@@ -113,6 +118,37 @@ class JobValues:
             self.findings.expected(key, "a name that does not begin with -", value)
         return value
 
+    def mode(self) -> str | None:
+        """Return the CLI's mode; another one would be an error at night."""
+        value = self.text("mode")
+        if value and value.strip() and value not in MODES:
+            self.findings.expected("mode", " or ".join(f'"{mode}"' for mode in MODES), value)
+        return value
+
+    def window(self) -> str | None:
+        """Return the allowed hours."""
+        value = self.text("window")
+        if value and value.strip() and not _WINDOW.fullmatch(value):
+            self.findings.expected("window", 'hours such as "22:00-06:00"', value)
+        return value
+
+    def produces(self, workspace: Path) -> tuple[str, ...]:
+        """Return the declared artefacts; a name in braces that nothing fills in is refused."""
+        values = self.below("produces", workspace)
+        for value in values:
+            for unknown in unknown_placeholders(value):
+                self.findings.add(
+                    "produces", f"{unknown} is filled in by nothing; known is {{date}}"
+                )
+        return values
+
+    def expose(self) -> tuple[str, ...]:
+        """Return the paths given back under isolation; all of them would be none of it."""
+        values = self.paths("expose")
+        if any(real_path(Path(value)) == Path("/") for value in values):
+            self.findings.add("expose", "/ gives back everything; name the folders that are needed")
+        return values
+
     def texts(self, key: str) -> tuple[str, ...]:
         """Return a list of texts, none of them empty."""
         values: list[str] = getattr(self.raw, key) or []
@@ -133,21 +169,30 @@ class JobValues:
                 self.findings.expected("tiers", f"some of {choices}", value)
         return tuple(tier for tier in Tier if tier in self.raw.tiers)
 
-    def duration(self, key: str, default: float, *, at_least: float = 0.001) -> float:
+    def duration(
+        self,
+        key: str,
+        default: float,
+        *,
+        at_least: float = 0.001,
+        at_most: float = _LONGEST_S,
+    ) -> float:
         """Return a duration in seconds.
 
         Args:
             key: the key of the job.
             default: for a key that is absent or wrong.
             at_least: the smallest value, in seconds; 0 lets the person switch it off.
+            at_most: the largest value, in seconds.
         """
         text: str | None = getattr(self.raw, key)
         if text is None:
             return default
         seconds = parse_duration(text) if len(text) <= _NUMBER_LENGTH else None
-        if seconds is None or not at_least <= seconds <= _LONGEST_S:
+        if seconds is None or not at_least <= seconds <= at_most:
             above = ", more than nothing" if at_least else ""
-            self.findings.expected(key, DURATION + above, text)
+            below = f", at most {at_most / 86400:g} days" if at_most < _LONGEST_S else ""
+            self.findings.expected(key, DURATION + above + below, text)
             return default
         return seconds
 
@@ -226,7 +271,7 @@ class JobValues:
         for value in values:
             if not _ENV_NAME.fullmatch(value):
                 self.findings.expected("env", "names of variables, without values", value)
-            elif value.startswith(_FORBIDDEN_ENV):
+            elif forbidden(value):
                 self.findings.add("env", f"{value} is never passed on to the CLI")
         return tuple(values)
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from harness.stores.homes import Home
 from harness.stores.registry import default_home_folder
-from tests.helpers.command_line import harness
+from tests.helpers.command_line import CALL, DEADLINE_S, child_environment, harness
 from tests.helpers.homes import new_home, write_job
 
 
@@ -146,12 +150,25 @@ def test_check_of_sound_jobs_names_the_next_step(home: Home) -> None:
     assert harness("jobs", "check", "--home", home.root).stderr == ""
 
 
+def test_check_names_keys_that_do_nothing(home: Home) -> None:
+    """What is no mistake but will surprise at night is a notice; the exit status stays."""
+    write_job(home, "job", window="22:00-06:00", must_deny=["rm"], guard=["not/there"])
+    answer = harness("jobs", "check", "--home", home.root)
+    assert (answer.status, answer.stdout) == (0, "jobs checked: 1; mistakes: 0\n")
+    assert "notice: job: window: has no effect in this release\n" in answer.stderr
+    assert "notice: job: must_deny: has no effect in this release\n" in answer.stderr
+    (checked,) = harness("jobs", "check", "--home", home.root, "--json").json["jobs"]
+    assert [notice["key"] for notice in checked["notices"]] == ["window", "must_deny", "guard"]
+
+
 def test_a_job_is_accepted_until_it_changes(home: Home) -> None:
-    """Acceptance holds for exactly what was read, and the next one shows what changed."""
-    write_job(home, "job")
+    """Acceptance holds for exactly what was read; the first shows all, the next what changed."""
+    path = write_job(home, "job")
     first = harness("jobs", "accept", "job", "--home", home.root, "--json")
     assert first.status == 0
-    assert (first.json["before"], first.json["changes"]) == ("new", [])
+    whole = ["@nightly/job.toml", *(f"+{line}" for line in path.read_text().splitlines())]
+    assert (first.json["before"], first.json["changes"]) == ("new", whole)
+    assert first.stderr.splitlines() == whole
     (listed,) = harness("jobs", "list", "--home", home.root, "--json").json
     assert listed["accepted"] is True
 
@@ -159,21 +176,75 @@ def test_a_job_is_accepted_until_it_changes(home: Home) -> None:
     (listed,) = harness("jobs", "list", "--home", home.root, "--json").json
     assert (listed["accepted"], listed["standing"]) == (False, "changed")
     answer = harness("jobs", "accept", "job", "--home", home.root)
-    assert '+timeout = "1m"' in answer.stdout
+    assert '+timeout = "1m"' in answer.stderr
+    assert "+prompt" not in answer.stderr
+    assert "job may run unattended" in answer.stdout
     assert harness("jobs", "show", "job", "--home", home.root, "--json").json["standing"] == (
         "accepted"
     )
+    again = harness("jobs", "accept", "job", "--home", home.root)
+    assert again.stderr == "job is accepted as it is\n"
 
 
-def test_a_change_outside_the_file_is_told_too(home: Home) -> None:
-    """A prompt, a rule or a setting that changed takes the acceptance away."""
-    (home.nightly / "p.md").write_text("one")
-    write_job(home, "job", prompt=None, prompt_file="p.md")
+@pytest.mark.parametrize("key", ["prompt_file", "batch"])
+def test_a_rewritten_prompt_is_shown_before_it_is_accepted(home: Home, key: str) -> None:
+    """What stands in a file of its own is part of the difference, the first time as a whole."""
+    name = {"prompt_file": "p.md", "batch": "p.py:go"}[key]
+    source = home.nightly / name.partition(":")[0]
+    source.write_text("one\nkept\n")
+    write_job(home, "job", prompt=None, **{key: name})
+    first = harness("jobs", "accept", "job", "--home", home.root)
+    assert "+one\n+kept\n" in first.stderr
+    source.write_text("two\nkept\n")
+    second = harness("jobs", "accept", "job", "--home", home.root)
+    assert "-one\n" in second.stderr
+    assert "+two\n" in second.stderr
+    assert f"nightly/{source.name}, against what was accepted" in second.stderr
+
+
+def test_a_change_of_the_settings_is_told_in_words(home: Home) -> None:
+    """A rule or a setting that changed takes the acceptance away too."""
+    write_job(home, "job")
     harness("jobs", "accept", "job", "--home", home.root)
-    (home.nightly / "p.md").write_text("two")
+    home.settings_file.write_text('[agy]\nisolate = "off"\n')
     answer = harness("jobs", "accept", "job", "--home", home.root)
-    assert "its prompt, script, rules or settings changed" in answer.stdout
+    assert "the rules or settings of the home changed" in answer.stderr
     assert "job may run unattended" in answer.stdout
+
+
+def at_a_terminal(home: Home, answer: str, *options: str) -> tuple[int, str]:
+    """Accept `job` at a terminal; returns exit status and all that was shown."""
+    ours, theirs = pty.openpty()
+    os.write(ours, answer.encode())
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", CALL, "jobs", "accept", "job", *options, "--home", home.root],
+            stdin=theirs,
+            env=child_environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=DEADLINE_S,
+            check=False,
+        )
+    finally:
+        os.close(theirs)
+        os.close(ours)
+    return done.returncode, done.stdout.decode()
+
+
+def test_at_a_terminal_it_asks_after_showing(home: Home) -> None:
+    """Nothing is accepted before a person has seen it and said yes; `--yes` says it beforehand."""
+    write_job(home, "job")
+    status, shown = at_a_terminal(home, "n\n")
+    assert status != 0
+    assert '+prompt = "Say hello."' in shown
+    assert shown.index("+prompt") < shown.index("May it run unattended")
+    assert "may run unattended until" not in shown
+    assert harness("jobs", "list", "--home", home.root, "--json").json[0]["accepted"] is False
+    assert at_a_terminal(home, "y\n")[0] == 0
+    assert harness("jobs", "list", "--home", home.root, "--json").json[0]["accepted"] is True
+    status, shown = at_a_terminal(home, "", "--yes")
+    assert (status, "May it" in shown) == (0, False)
 
 
 def test_a_broken_job_cannot_be_accepted(home: Home) -> None:

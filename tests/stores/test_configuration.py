@@ -85,6 +85,14 @@ def test_unusable_values_of_the_settings_are_told(home: Home, text: str) -> None
         load_home_settings(home)
 
 
+def test_a_size_without_quotes_is_told_how_it_is_written(home: Home) -> None:
+    """A bare number has no unit; the message shows what has one."""
+    home.settings_file.write_text("[state]\nmin_free = 5\n")
+    expected = r'state.min_free: expected a size in quotes such as "256MiB", got the number 5'
+    with pytest.raises(ConfigurationProblem, match=expected):
+        load_home_settings(home)
+
+
 def test_a_small_job_gets_every_default(home: Home) -> None:
     """Prompt and workspace are enough; the rest is filled in."""
     write_job(home, "small")
@@ -212,7 +220,14 @@ def test_isolation_of_the_home_holds_where_a_job_says_nothing(home: Home) -> Non
         ({"schedule": " "}, "schedule: expected some text, got nothing"),
         ({"window": ""}, "window: expected some text"),
         ({"model": "-x"}, "model: expected a name that does not begin with -"),
-        ({"mode": "a\nb"}, "mode: expected a name"),
+        ({"model": "a\nb"}, "model: expected a name"),
+        ({"mode": "yolo"}, 'mode: expected "accept-edits" or "plan", got "yolo"'),
+        ({"mode": ""}, "mode: expected some text"),
+        ({"window": "22-6"}, 'window: expected hours such as "22:00-06:00", got "22-6"'),
+        ({"window": "22:00-24:30"}, "window: expected hours"),
+        ({"timeout": "8d"}, "timeout: expected a duration"),
+        ({"produces": ["{day}.md"]}, "produces: {day} is filled in by nothing; known is {date}"),
+        ({"expose": ["/usr/.."]}, "expose: / gives back everything"),
         ({"args": ["-p=hi"]}, 'args: the harness itself sets -p; use the key "prompt"'),
         (
             {"args": ["--print", "hi"]},

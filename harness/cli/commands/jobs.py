@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import fields as fields_of
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from harness.services.acceptance import Acceptance, Standing
     from harness.stores.configuration import JobProblem
     from harness.stores.homes import Home
+    from harness.stores.job_notices import Notice
     from harness.stores.toml_files import Problem
 
 
@@ -64,14 +66,19 @@ def show(options: Options, job: str) -> None:
 @command.command()
 @common_options
 def check(options: Options) -> int:
-    """Name every mistake of every job, of the settings and of the rules; exit 2 if there is one."""
+    """Name every mistake of every job, of the settings and of the rules; exit 2 if there is one.
+
+    Notices on stderr name keys that are no mistake and do not do what they seem to.
+    """
     from harness.core.job import JobSpec
+    from harness.stores.job_notices import notices_of
 
     home = open_home(options)
     general, jobs = _read_all(home)
     problems = [problem for job in jobs if not isinstance(job, JobSpec) for problem in job.problems]
     specs = [job for job in jobs if isinstance(job, JobSpec)]
     lines = [*general, *(problem.line for problem in problems)]
+    notices = [notice for job in specs for notice in notices_of(job)]
     result = {
         "ok": not lines,
         "jobs": [
@@ -79,6 +86,7 @@ def check(options: Options) -> int:
                 "name": job.name,
                 "ok": isinstance(job, JobSpec),
                 "problems": [] if isinstance(job, JobSpec) else _as_results(job.problems),
+                "notices": [_as_notice(notice) for notice in notices if notice.job == job.name],
             }
             for job in jobs
         ],
@@ -86,6 +94,8 @@ def check(options: Options) -> int:
     }
     summary = f"jobs checked: {len(jobs)}; mistakes: {len(lines)}"
     emit(result, as_json=options.as_json, text="\n".join([*lines, summary]))
+    for notice in notices:
+        note(f"notice: {notice.job}: {notice.key}: {notice.message}")
     waiting = [
         name
         for name, standing in _standings(options, home, specs).items()
@@ -99,18 +109,30 @@ def check(options: Options) -> int:
 
 @command.command()
 @click.argument("job")
+@click.option("--yes", is_flag=True, help="Do not ask.")
 @common_options
-def accept(options: Options, job: str) -> None:
-    """Accept a job as it is now: it may run unattended until something of it changes."""
+def accept(options: Options, job: str, *, yes: bool) -> None:
+    """Accept a job as it is now: it may run unattended until something of it changes.
+
+    What would be accepted is shown first, the prompt or script in its file included; at a
+    terminal you are asked.
+    """
     from harness.cli.house import open_house
     from harness.services.acceptance import accept as record
+    from harness.services.acceptance import proposed
     from harness.stores.configuration import read_job
 
     home = open_home(options)
+    # Read once: what is shown is what is accepted, whatever happens to the files meanwhile.
     loaded = read_job(home, job)
     with open_house(options) as house:
+        note(_proposed_text(proposed(home, house.state, loaded)))
+    if not yes and sys.stdin.isatty():
+        click.confirm("May it run unattended like this?", abort=True, err=True)
+    with open_house(options) as house:
         accepted = record(home, house.state, loaded, actor=house.actor)
-    emit(accepted, as_json=options.as_json, text=_acceptance_text(accepted))
+    text = f"{accepted.job} may run unattended until it changes ({accepted.digest[:12]})"
+    emit(accepted, as_json=options.as_json, text=text)
 
 
 def _read_all(home: Home) -> tuple[list[str], Sequence[JobSpec | JobProblem]]:
@@ -165,12 +187,20 @@ def _entry(job: JobSpec | JobProblem, standings: dict[str, Standing]) -> dict[st
     }
 
 
-def _acceptance_text(accepted: Acceptance) -> str:
-    lines = list(accepted.changes)
-    if not lines and accepted.before == "changed":
-        lines.append("the job's file is the same; its prompt, script, rules or settings changed")
-    lines.append(f"{accepted.job} may run unattended until it changes ({accepted.digest[:12]})")
+def _proposed_text(acceptance: Acceptance) -> str:
+    lines = list(acceptance.changes)
+    if not lines:
+        same = (
+            "is accepted as it is"
+            if acceptance.before == "accepted"
+            else ("has the same file, prompt and script; the rules or settings of the home changed")
+        )
+        lines.append(f"{acceptance.job} {same}")
     return "\n".join(lines)
+
+
+def _as_notice(notice: Notice) -> dict[str, str]:
+    return {"key": notice.key, "message": notice.message}
 
 
 def _as_results(problems: Sequence[Problem]) -> list[dict[str, str]]:
