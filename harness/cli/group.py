@@ -29,6 +29,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         ("gate", "Write through the gate, from inside a run or a shell."),
         ("journal", "Append to an agent's memory of 30 days, and list it."),
         ("canonical", "Read canonical data, and switch canonical writes on or off."),
+        ("audit", "Judge every allow rule before canonical writes are enabled."),
         ("report", "Tell the truth about the night."),
         ("state", "Check and look after the stored state."),
     )
@@ -130,16 +131,15 @@ def allowed_inside(words: Sequence[str]) -> bool:
 
 
 def _show_version(ctx: click.Context, param: click.Parameter, value: object) -> None:
-    """Print the installed version; looked up only when asked for, since that is slow."""
+    """Print the version that runs, which a checkout has without being installed."""
     del param
     if not value or ctx.resilient_parsing:
         return
     root.refuse_inside(["--version"])
-    from importlib.metadata import version
-
+    from harness import __version__
     from harness.cli.render import emit
 
-    emit(None, as_json=False, text=f"harness {version('agy-harness')}")
+    emit(None, as_json=False, text=f"harness {__version__}")
     ctx.exit()
 
 
