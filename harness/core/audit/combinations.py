@@ -81,8 +81,7 @@ def _write_and_run(subject: Subject, rules: Ruleset, collector: Collector) -> No
             source=runners[0].rule.source,
             rule=f"default:workspace + {_names(runners)}",
             examples=_places(runners),
-            narrower=f"deny: write_file({subject.workspace}) except for what it is to write, "
-            "or take the rules out",
+            narrower="deny: write_file(FOLDER) for each folder that they run code from",
         )
 
 

@@ -32,7 +32,7 @@ def audit_defaults(subject: Subject, rules: Ruleset, collector: Collector) -> No
             source=_SOURCE,
             rule="default:workspace",
             examples=_real(subject, workspace),
-            narrower="deny: write_file(<folder>) for what it must not touch",
+            narrower="deny: write_file(FOLDER) for what it must not touch",
         )
     if granted(f"{workspace}/.agents/hooks.json"):
         collector.add(
@@ -43,7 +43,7 @@ def audit_defaults(subject: Subject, rules: Ruleset, collector: Collector) -> No
             source=_SOURCE,
             rule="default:hooks",
             examples=_real(subject, f"{workspace}/.agents/hooks.json"),
-            narrower=f"deny: write_file({workspace}/.agents)",
+            narrower="deny: write_file(.agents)",
         )
     guards = [guard for guard in subject.guards if granted(guard)]
     if guards:

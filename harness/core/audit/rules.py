@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from harness.core.audit.model import AuditFinding, Judged, Ruleset, Subject
 from harness.core.audit.own_server import NAME
-from harness.core.permissions import Judgement, Level, covers, judge
+from harness.core.permissions import Judgement, Level, judge
 from harness.core.settings import Layer, LayerKind, ListName, McpServer, WrittenRule
 
-#: What an agent may do through the gate, as words after `harness`.
-AGENTS_OWN = (
-    ("gate", "write"),
-    ("journal", "append"),
-    ("journal", "list"),
-    ("canonical", "get"),
-)
 _SERVER = NAME
-#: What a person does; one of these in an agent's hand undoes the gate.
-_PERSONS_OWN = (
-    "harness approve 20261130T0230-x-3f9c",
-    "harness canonical enable --yes",
-    "harness jobs accept nightly",
-    "harness run nightly",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,52 +133,29 @@ class _Judging:
         match action:
             case "mcp" if target.startswith(f"{_SERVER}/"):
                 return _of_own_server(self._subject, judgement)
-            case "command" | "unsandboxed":
-                return self._of_command(text, target, judgement)
-            case "read_file" | "write_file":
+            case "command":
+                return self._of_command(target, judgement)
+            case "read_file":
                 return self._of_path(target, judgement)
             case _:
                 return judgement
 
-    def _of_command(self, text: str, target: str, judgement: Judgement) -> Judgement:
-        words = target.split()
-        if words[:1] == [_SERVER] and tuple(words[1:3]) in AGENTS_OWN:
-            return replace(
-                judgement,
-                level=Level.LOW,
-                why="what an agent may do through the gate; the harness itself refuses the rest",
-                narrower=None,
-            )
-        if judgement.level in {Level.CRITICAL, Level.INERT}:
-            return judgement
+    def _of_command(self, target: str, judgement: Judgement) -> Judgement:
         home = self._subject.harness_home
-        if home is not None and home in target:
-            return _critical(judgement, f"names the harness's home {home}: its state, jobs, rules")
-        lines = list(_PERSONS_OWN)
-        if home is not None:
-            lines.append(f"sqlite3 {home}/state/harness.db .dump")
-        for line in lines:
-            if self._covers(text, line):
-                return _critical(
-                    judgement,
-                    f"lets the agent run `{line}`: a person's word in an agent's hand",
-                    examples=(line, *judgement.examples),
-                )
-        return judgement
-
-    def _covers(self, text: str, line: str) -> bool:
-        program = line.partition(" ")[0]
-        if "regex:" not in text and program not in text:
-            return False  # the cheap answer for nearly every rule
-        return covers(text, line, shell=self._subject.shell, version=self._subject.version)
+        if home is None or judgement.level is Level.INERT or not _names_place(target, home):
+            return judgement
+        return _critical(judgement, f"names the harness's home {home}: its state, jobs and rules")
 
     def _of_path(self, target: str, judgement: Judgement) -> Judgement:
         home = self._subject.harness_home
-        if home is None or judgement.level in {Level.CRITICAL, Level.INERT}:
+        if home is None or not f"{target}/".startswith(f"{home}/state/"):
             return judgement
-        if target == f"{home}/state" or target.startswith(f"{home}/state/"):
-            return _critical(judgement, "reaches the harness's own state")
-        return judgement
+        return _critical(judgement, "reaches the harness's own state")
+
+
+def _names_place(text: str, place: str) -> bool:
+    """Tell whether a text holds a path itself or one below it, not merely one that begins so."""
+    return re.search(re.escape(place) + r"(?![\w.-])", text) is not None
 
 
 def _protected(subject: Subject) -> tuple[str, ...]:
@@ -221,15 +185,8 @@ def _of_own_server(subject: Subject, judgement: Judgement) -> Judgement:
     return _critical(judgement, why)
 
 
-def _critical(
-    judgement: Judgement, why: str, *, examples: tuple[str, ...] | None = None
-) -> Judgement:
-    return replace(
-        judgement,
-        level=Level.CRITICAL,
-        why=why,
-        examples=judgement.examples if examples is None else examples,
-    )
+def _critical(judgement: Judgement, why: str) -> Judgement:
+    return replace(judgement, level=Level.CRITICAL, why=why)
 
 
 def _ignored(rule: WrittenRule, judgement: Judgement, reason: str) -> AuditFinding:
