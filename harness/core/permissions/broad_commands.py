@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice, product
 
-from harness.core.permissions.commandline import CommandLine, parse_line
+from harness.core.permissions.commandline import CommandLine, missing, parse_line
 from harness.core.permissions.grammar import EXACT_SHELLS
 from harness.core.permissions.levels import Finding, Level, Trait, broadest
 from harness.core.permissions.matching import Target
 from harness.core.permissions.patterns import (
     Shape,
-    UntranslatableError,
     chains,
     shapes_of,
     word_choices,
 )
+from harness.core.permissions.patternsyntax import UntranslatableError
 from harness.core.permissions.programs import AnyWord, Word, exact_use, prefix_use
 from harness.core.permissions.regexes import Fate
 from harness.core.permissions.shellwords import (
@@ -30,7 +30,6 @@ _HANDFUL = 8
 _MOST_SHAPES = 512
 _PREFIX = frozenset({Trait.PREFIX})
 _INERT = Finding(level=Level.INERT, why="it matches no line")
-_UNREAD = Finding(level=Level.UNKNOWN, why="no parser for shell lines is installed")
 
 
 def command_findings(target: Target, shell: str) -> list[Finding]:
@@ -50,12 +49,13 @@ def command_findings(target: Target, shell: str) -> list[Finding]:
 def _plain_finding(target: Target, shell: str) -> Finding:
     line = parse_line(target.text)
     if line is None:
-        return _UNREAD
+        why = missing() or "the line is too long to be parsed"
+        return Finding(level=Level.UNKNOWN, why=why)
     quoted = any(part.opaque for part in line.parts)
     if target.words is not None and shell not in EXACT_SHELLS and (quoted or not line.exact):
         found = prefix_use(tuple(word for word in target.words if isinstance(word, str)))
         return broadest([_with_prefix(found), *_outputs(line)])
-    if target.zero and [part.words for part in line.parts] != [("env",)]:
+    if target.zero and not line.inner and [part.words for part in line.parts] != [("env",)]:
         return _zero_finding(target.text)
     return exact_line(line)
 

@@ -82,6 +82,11 @@ def parse_line(text: str) -> CommandLine | None:
     return _Reader(text).read(parser.parse(text.encode()).root_node)
 
 
+def missing() -> str:
+    """Return what keeps lines from being parsed; empty where nothing does."""
+    return "" if _parser() is not None else "tree-sitter and its bash grammar are not installed"
+
+
 @cache
 def _parser() -> Any | None:
     """Return tree-sitter's parser for bash; None where it cannot be imported."""
@@ -138,7 +143,7 @@ class _Reader:
         if any(_has_braces(word) for word in _words_of(node)):
             self._exact = True
         words = strip_wrappers(tuple(unquote(source) for source in sources))
-        if not sources:
+        if not any(sources):
             return
         if not words:
             parts.append(Part(words=(unquote(sources[0]),)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from harness.core.permissions import commandline, regexes
 from harness.core.permissions.broad_commands import command_findings
 from harness.core.permissions.broad_files import read_finding, write_finding
 from harness.core.permissions.broad_hosts import mcp_finding, url_finding
@@ -147,6 +148,8 @@ def _circumstances(rule: Rule, setting: _Setting) -> list[Finding]:
         found.append("the version of the CLI cannot be read")
     if rule.action in _COMMANDS and setting.shell not in WORD_SHELLS | EXACT_SHELLS:
         found.append(f"how rules match under {setting.shell} is not known")
+    if rule.action in _COMMANDS:
+        found += filter(None, (regexes.missing(), commandline.missing()))
     return [Finding(level=Level.UNKNOWN, why=why) for why in found]
 
 

@@ -85,7 +85,7 @@ SERVICES: tuple[Entry, ...] = (
           Kind.CONTROLS, "starts containers that the workspace describes"),
     Entry("kubectl oc", Kind.CONTROLS, "runs programs in the cluster and changes it"),
     Entry("kubectl|oc: get describe logs top explain api-resources version events",
-          Kind.SECRETS, "shows the cluster, secrets included"),
+          Kind.BUILDS, "takes a configuration that runs programs, and shows secrets"),
     Entry("helm kustomize skaffold tilt k9s minikube kind k3d argocd flux istioctl",
           Kind.CONTROLS, "changes the cluster and runs plug-ins"),
     Entry("terraform tofu terragrunt pulumi cdk cdktf packer nomad ansible ansible-playbook "

@@ -27,7 +27,7 @@ SYSTEM: tuple[Entry, ...] = (
         runs=Kind.DAMAGES,
     ),
     Entry(
-        "xargs stdbuf setsid ionice taskset chrt unbuffer catchsegv caffeinate setarch linux64",
+        "xargs arch stdbuf setsid ionice taskset chrt unbuffer catchsegv caffeinate setarch linux64",
         Kind.ANY_CODE,
         "runs any program",
         runs=Kind.BROAD,
@@ -36,7 +36,7 @@ SYSTEM: tuple[Entry, ...] = (
         "parallel watch entr flock script strace ltrace gdb lldb valgrind perf ld.so expect "
         "chroot unshare nsenter bwrap firejail runcon systemd-run systemd-nspawn at batch "
         "start-stop-daemon daemonize tmux screen dtach abduco zellij run-parts coproc rlwrap "
-        "faketime proot fakeroot eatmydata hyperfine nodemon watchexec watchman chronic",
+        "faketime proot fakeroot eatmydata hyperfine nodemon watchexec watchman chronic jc nyc c8",
         Kind.ANY_CODE,
         "runs any program that its arguments name",
     ),
@@ -51,7 +51,7 @@ SYSTEM: tuple[Entry, ...] = (
         Kind.ANY_CODE,
         "is an editor: it runs programs and writes files",
     ),
-    Entry("less more most pg man info", Kind.ANY_CODE, "has escapes to a shell"),
+    Entry("less more most pg man info zless", Kind.ANY_CODE, "has escapes to a shell"),
     Entry("m4 bc dc gnuplot sc", Kind.ANY_CODE, "runs programs from its own language"),
     Entry("pandoc groff troff nroff", Kind.OVERWRITES, "runs filters and writes any file"),
     # Files: writing, moving, deleting.
@@ -63,7 +63,11 @@ SYSTEM: tuple[Entry, ...] = (
     Entry("rsync", Kind.ANY_CODE, "runs any program with -e and copies any file anywhere"),
     Entry("sort shuf uniq", Kind.OVERWRITES, "writes any file that it is told to"),
     Entry("split csplit", Kind.OVERWRITES, "writes files of any name; split --filter runs code"),
-    Entry("xxd uudecode base32hex iconv", Kind.OVERWRITES, "writes any file that it is told to"),
+    Entry(
+        "xxd uudecode base64 iconv xsv qsv htmlq xmllint",
+        Kind.OVERWRITES,
+        "writes any file that it is told to",
+    ),
     Entry("sdiff", Kind.OVERWRITES, "writes any file with -o"),
     Entry(
         "tar bsdtar gtar",
@@ -93,30 +97,37 @@ SYSTEM: tuple[Entry, ...] = (
     # Reading.
     Entry(
         "cat tac head tail nl od hexdump hd strings rev fold fmt pr expand unexpand column cut "
-        "paste join comm diff cmp colordiff icdiff delta wdiff look zcat bzcat xzcat zstdcat "
-        "zgrep zless base64 base32 basenc file readelf objdump nm size jc csvlook "
-        "csvcut csvgrep mlr xsv qsv tsort ptx bat batcat glow mdcat",
+        "paste join comm diff cmp colordiff icdiff wdiff look zcat bzcat xzcat zstdcat "
+        "zgrep base32 basenc file readelf size csvlook csvcut csvgrep tsort ptx glow mdcat",
         Kind.READS,
         "reads any file: command rules ignore read_file denies",
     ),
-    Entry("grep egrep fgrep ugrep", Kind.READS, "reads any file: command rules ignore denies"),
-    Entry("jq gojq jaq fx dasel htmlq pup xmllint", Kind.READS, "reads any file and variables"),
-    Entry("yq", Kind.OVERWRITES, "changes files in place with -i"),
-    Entry("rg ag ack", Kind.ANY_CODE, "runs any program with --pre or --pager"),
+    Entry("grep egrep fgrep", Kind.READS, "reads any file: command rules ignore denies"),
+    Entry("jq gojq jaq pup", Kind.READS, "reads any file and variables"),
+    Entry("yq dasel", Kind.OVERWRITES, "changes files in place with -i"),
+    Entry(
+        "rg ag ack ugrep bat batcat delta",
+        Kind.ANY_CODE,
+        "runs any program with --pre or --pager",
+    ),
     Entry("find", Kind.READS, "lists everything; what deletes or runs is compared whole"),
     Entry("fd fdfind", Kind.ANY_CODE, "runs any program with -x"),
     Entry("fzf sk", Kind.ANY_CODE, "runs any program with --preview and --bind"),
-    Entry("exiftool ldd", Kind.ANY_CODE, "runs code of files or settings it is pointed at"),
+    Entry(
+        "exiftool ldd nm objdump mlr fx",
+        Kind.ANY_CODE,
+        "runs code of files or settings it is pointed at",
+    ),
     Entry("locate mlocate plocate", Kind.READS, "lists everything"),
     Entry("wc du date", Kind.READS, "shows the lines of a file as names with one option"),
-    Entry("lsof fuser ss netstat", Kind.BROAD, "shows what runs; fuser ends processes"),
+    Entry("lsof ss netstat", Kind.BROAD, "shows what runs"),
     Entry("env printenv", Kind.SECRETS, "shows the environment with its secrets"),
     Entry("ps pgrep pstree", Kind.SECRETS, "shows command lines and environments of others"),
     Entry("history fc", Kind.SECRETS, "shows what was typed before"),
     Entry("pass gopass secret-tool security keyring op bw", Kind.SENDS, "shows secrets"),
     Entry(
         "ls dir vdir exa eza lsd pwd cd pushd popd dirs basename dirname realpath readlink stat "
-        "which whereis whatis apropos id whoami who w groups users logname tty uname arch nproc "
+        "which whereis whatis apropos id whoami who w groups users logname tty uname nproc "
         "uptime free df lsblk lscpu locale cal ncal echo printf seq sleep wait jobs "
         "tr factor numfmt expr getconf md5sum sha1sum sha224sum sha256sum sha384sum sha512sum "
         "b2sum cksum sum shasum test [ true false type tput clear reset sync "
@@ -127,7 +138,7 @@ SYSTEM: tuple[Entry, ...] = (
     Entry(":", Kind.HARMLESS, "does nothing"),
     # The machine.
     Entry(
-        "kill pkill killall skill xkill renice reboot shutdown halt poweroff init telinit",
+        "kill pkill killall fuser skill xkill renice reboot shutdown halt poweroff init telinit",
         Kind.DAMAGES,
         "ends what runs",
     ),

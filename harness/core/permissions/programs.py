@@ -10,6 +10,7 @@ from harness.core.permissions.known_development import DEVELOPMENT
 from harness.core.permissions.known_services import SERVICES
 from harness.core.permissions.known_system import SYSTEM
 from harness.core.permissions.levels import Finding, Level, Trait
+from harness.core.permissions.paths import clean_parts, shown
 from harness.core.permissions.uses import Entry, Kind, Node, tree_of
 
 _NAME = re.compile(r"[A-Za-z0-9_.+@\[-][A-Za-z0-9_.+@-]*|[:.]")
@@ -24,7 +25,7 @@ _SYSTEM_FOLDERS = (
     "/opt/homebrew/",
 )
 _SHARED_FOLDERS = ("/tmp/", "/var/tmp/", "/dev/shm/")  # noqa: S108  # named to be refused
-_INPUT = re.compile(r"-|/dev/(stdin|fd/.*)|/proc/.*|.*://.*|.*@.*")
+_INPUT = re.compile(r"-|.*\$.*|/dev/(stdin|fd/.*)|/proc/.*|.*://.*|.*@.*")
 _SECRET = re.compile(
     r"(^|/)\.(ssh|aws|gnupg|netrc|env|kube|docker|gemini|npmrc|pypirc|config/gcloud|git-credentials)"
     r"|/etc/shadow|credential|secret|token|/proc/"
@@ -90,18 +91,23 @@ def _path_use(program: str, words: tuple[Word, ...], depth: int) -> Finding:
     """Return the use of a program that is named by its path."""
     folder, _, name = program.rpartition("/")
     named = prefix_use((name, *words[1:]), depth)
-    if program.startswith(_SHARED_FOLDERS):
+    if _lies_in_shared(program):
         return Finding(level=Level.CRITICAL, why=f"`{program}` lies where the agent can write")
     if f"{folder}/".startswith(_SYSTEM_FOLDERS):
         if named.level is Level.INERT:
             return Finding(level=Level.CRITICAL, why=f"`{program}` can name any program")
         return named
-    if program.startswith(("/", "~")):
+    if program.startswith(("/", "~")) or ".." in program.split("/"):
         why = f"`{program}` is a program that the tables lack"
         return _at_least(named, Finding(level=Level.HIGH, why=why), known(name) is not None)
     why = f"`{program}` runs code of the workspace"
     local = Finding(level=Level.MEDIUM, why=why, traits=frozenset({Trait.WORKSPACE_CODE}))
     return _at_least(named, local, known(name) is not None)
+
+
+def _lies_in_shared(word: str) -> bool:
+    """Return whether a path leads to a folder in which the agent may write without a rule."""
+    return word.startswith("/") and f"{shown(clean_parts(word))}/".startswith(_SHARED_FOLDERS)
 
 
 def _at_least(named: Finding, floor: Finding, counts: bool) -> Finding:  # noqa: FBT001  # private
@@ -164,10 +170,10 @@ def _operand_use(node: Node, operand: Kind, word: Word) -> Finding | None:
             return Finding(level=operand.prefix, why=why, traits=operand.traits)
         why = f"`{node.name}` runs any file of the folder it is started in"
         return Finding(level=max(Level.HIGH, operand.prefix), why=why, traits=operand.traits)
-    if _is_option(word) or _INPUT.fullmatch(word) or word.startswith(_SHARED_FOLDERS):
+    if _is_option(word) or _INPUT.fullmatch(word) or _lies_in_shared(word):
         return None
-    if any(sign in word for sign in "*?["):
-        why = f"`{node.name} {word}` runs whichever file comes first"
+    if any(sign in word for sign in "*?[") or ".." in word.split("/"):
+        why = f"`{node.name} {word}` runs a file of no fixed place"
         return Finding(level=max(Level.HIGH, operand.prefix), why=why, traits=operand.traits)
     why = f"`{node.name} {word}` runs a file, and more if the agent can write it"
     return Finding(level=operand.prefix, why=why, traits=operand.traits)

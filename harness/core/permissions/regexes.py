@@ -19,6 +19,7 @@ _LARGEST_PROGRAM = 6000
 """Instructions; matching costs this many steps a character at worst."""
 _MEMORY = 4 * 1024 * 1024
 _TOO_LARGE = "too large"
+_MISSING = "the library google-re2 is not installed"
 _BOUND = 24
 """Bytes of the bounds that matches lie between."""
 
@@ -67,7 +68,7 @@ def compile_pattern(pattern: str) -> Pattern:
         return Pattern(fate=Fate.UNKNOWN, why=f"the pattern has more than {LONGEST_PATTERN} signs")
     library = _library()
     if library is None:
-        return Pattern(fate=Fate.UNKNOWN, why="the library google-re2 is not installed")
+        return Pattern(fate=Fate.UNKNOWN, why=_MISSING)
     module, options = library
     try:
         compiled = module.compile(f"^(?:{pattern})$", options)
@@ -95,6 +96,11 @@ def _refused(problem: Exception) -> Pattern:
     if _TOO_LARGE in why:
         return Pattern(fate=Fate.UNKNOWN, why="the pattern is too large to be tried")
     return Pattern(fate=Fate.INERT, why=why)
+
+
+def missing() -> str:
+    """Return what keeps patterns from being tried; empty where nothing does."""
+    return "" if _library() is not None else _MISSING
 
 
 @cache
