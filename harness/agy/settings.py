@@ -14,6 +14,7 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from harness.core.pathtext import encode_path
 from harness.core.settings import FaultKind, FileFault, Layer, LayerKind, SettingsView
 from harness.core.settings_files import read_layer
 
@@ -124,7 +125,7 @@ def _entries(folder: str, kind: LayerKind) -> list[str | Layer]:
 
 def _layer(kind: LayerKind, path: str, fault: FaultKind, detail: str) -> Layer:
     faults = (FileFault(kind=fault, detail=detail),)
-    return Layer(kind=kind, file=path, real_file=os.path.realpath(path), faults=faults)
+    return Layer(kind=kind, file=encode_path(path), real_file=_real(path), faults=faults)
 
 
 def _read(candidate: _Candidate) -> Layer | None:
@@ -138,8 +139,8 @@ def _read(candidate: _Candidate) -> Layer | None:
         return _layer(candidate.kind, path, FaultKind.UNREADABLE, _words(problem))
     found = Layer(
         kind=candidate.kind,
-        file=path,
-        real_file=os.path.realpath(path),
+        file=encode_path(path),
+        real_file=_real(path),
         identity=(candidate.identity,) if candidate.identity else (),
         faults=tuple(_link_faults(path)),
     )
@@ -203,14 +204,13 @@ def _folder_layer(folder: str) -> Layer | None:
     faults = (*_link_faults(folder), *_access_faults(status))
     if not faults:
         return None
-    return Layer(
-        kind=LayerKind.FOLDER, file=folder, real_file=os.path.realpath(folder), faults=faults
-    )
+    file = encode_path(folder)
+    return Layer(kind=LayerKind.FOLDER, file=file, real_file=_real(folder), faults=faults)
 
 
 def _link_faults(path: str) -> Iterator[FileFault]:
     if os.path.islink(path):
-        detail = f"is a link to {os.path.realpath(path)}"
+        detail = f"is a link to {_real(path)}"
         yield FileFault(kind=FaultKind.SYMLINK, detail=detail)
 
 
@@ -221,6 +221,10 @@ def _access_faults(status: os.stat_result) -> Iterator[FileFault]:
     if status.st_mode & stat.S_IWOTH:
         detail = f"may be written by everybody (mode {stat.S_IMODE(status.st_mode):04o})"
         yield FileFault(kind=FaultKind.WORLD_WRITABLE, detail=detail)
+
+
+def _real(path: str) -> str:
+    return encode_path(os.path.realpath(path))
 
 
 def _words(problem: OSError) -> str:

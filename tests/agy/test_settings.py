@@ -130,6 +130,15 @@ def test_a_link_is_followed_and_told(gemini: Gemini, tmp_path: Path) -> None:
     assert (folder.kind, faults(folder)) == (LayerKind.FOLDER, [FaultKind.SYMLINK])
 
 
+def test_names_that_are_no_text_are_written_as_text(gemini: Gemini) -> None:
+    """A file name of any bytes can be stored and shown."""
+    gemini.project("a")
+    folder = gemini.root / "config/projects"
+    (folder / "a.json").rename(folder / os.fsdecode(b"\xff.json"))
+    (layer,) = read_settings(str(gemini.root), None).layers
+    assert layer.file.endswith("projects/\\xff.json")
+
+
 def test_files_and_folders_that_everybody_may_write_are_faults(gemini: Gemini) -> None:
     """Whoever may write the settings decides what agents may do."""
     path = gemini.settings(allow=["command(git)"])

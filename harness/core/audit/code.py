@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from harness.core.audit.model import Collector, Subject, where
 from harness.core.audit.rules import not_in_force
 from harness.core.permissions import Level
-from harness.core.settings import Hook, McpServer
+from harness.core.settings import Hook, Layer, LayerKind, McpServer, RuleSource
 from harness.core.settings_code import command_words
 
 _WRITABLE_PLACES = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - the places that are meant
@@ -22,6 +22,8 @@ def audit_code(subject: Subject, collector: Collector) -> None:
     for layer in subject.view.layers:
         if not_in_force(layer, subject):
             continue
+        if layer.kind is LayerKind.SIDECAR:
+            _sidecar(layer, collector)
         for hook in layer.hooks:
             if hook.enabled:
                 _hook(subject, hook, collector)
@@ -40,6 +42,16 @@ def audit_code(subject: Subject, collector: Collector) -> None:
                 examples=[where(each.source) for each in same],
                 narrower="give each server a name of its own",
             )
+
+
+def _sidecar(layer: Layer, collector: Collector) -> None:
+    collector.add(
+        "SIDECAR",
+        Level.LOW,
+        "an agent of its own beside the one of the run; what it may do, each rule below says",
+        source=RuleSource(file=layer.file),
+        rule=layer.file.split("/")[-2],
+    )
 
 
 def _hook(subject: Subject, hook: Hook, collector: Collector) -> None:

@@ -90,6 +90,16 @@ def test_a_name_with_two_servers_is_told() -> None:
     assert named(findings, "MCP_SERVER") == []
 
 
+def test_a_sidecar_is_named_beside_its_rules() -> None:
+    """Another agent is a fact of its own, whatever it may do."""
+    content = {"agent_permissions": {"access_grants": ["command(gh pr list)"]}}
+    path = f"{ROOT}/config/sidecars/watch/sidecar.json"
+    findings = audited(layer(LayerKind.SIDECAR, path, content))
+    (found,) = named(findings, "SIDECAR")
+    assert (found.level, found.rule, found.file) == (Level.LOW, "watch", path)
+    assert [each.rule for each in named(findings, "RULE")] == ["command(gh pr list)"]
+
+
 def test_a_refused_file_runs_nothing() -> None:
     """Hooks of a file that nobody can read are no hooks."""
     broken = '{"a": {"Stop": [{"command": "x"}]}'
