@@ -145,9 +145,11 @@ def _summary(audited: Audited) -> str:
     judged = Counter(layer.file for subject in audited.subjects for layer in subject.view.layers)
     jobs = [subject.job for subject in audited.subjects if subject.job is not None]
     parts = [
-        f"audit: {report.verdict.value}: {_VERDICTS[report.verdict]}",
+        f"audit: {report.verdict.value}: {_VERDICTS[report.verdict]}"
+        if audited.subjects
+        else f"audit: {report.verdict.value}",
         counted or "no findings",
-        f"{len(judged)} files",
+        *([f"{len(judged)} file{'s' * (len(judged) != 1)}"] if audited.subjects else []),
         *([f"jobs {', '.join(jobs)}"] if jobs else []),
         f"CLI {one_line(report.version) or 'unknown'}",
     ]

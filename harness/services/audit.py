@@ -69,7 +69,7 @@ class Audited:
 
     Attributes:
         policy: the policy that decided, a threshold of this call included.
-        subjects: every run that was judged.
+        subjects: every run that was judged; none where rules alone were.
     """
 
     report: AuditReport
@@ -172,7 +172,7 @@ def audit_rules(
     findings = [finding for subject in subjects for finding in judge_given(subject, written)]
     report = report_of(findings, policy, today=around.today, whole=False)
     report = replace(report, version=around.features.raw, notes=(*around.notes, *notes))
-    return Audited(report=report, policy=policy, subjects=subjects)
+    return Audited(report=report, policy=policy)
 
 
 def audit_would(

@@ -199,7 +199,9 @@ def test_rules_can_be_judged_before_they_are_written(gemini: Gemini) -> None:
         ("HIGH", "deny", "write_file(~/.ssh)", "command line"),
         ("LOW", "allow", "command(git status)", "command line"),
     ]
-    assert status_of(audit("--rule", "command(git status)")) == 0
+    judged = audit("--rule", "command(git status)")
+    assert status_of(judged) == 0
+    assert judged.stdout.splitlines()[-1].startswith("audit: pass · 1 LOW")
     assert status_of(audit("--rule", "command(npm)")) == 1
     assert status_of(audit("--rule", "custom(x)")) == 3
 

@@ -64,12 +64,14 @@ class AuditPolicy:
     Attributes:
         trees: more files and folders that no agent may write, absolute.
         source: the file; for findings about the policy itself.
+        for_this_call: the levels are those of one call, and say nothing of the home.
     """
 
     actions: Mapping[Level, Action]
     trees: tuple[str, ...] = ()
     accepted: tuple[Acceptance, ...] = ()
     source: RuleSource
+    for_this_call: bool = False
 
 
 def with_threshold(policy: AuditPolicy, level: Level) -> AuditPolicy:
@@ -77,7 +79,7 @@ def with_threshold(policy: AuditPolicy, level: Level) -> AuditPolicy:
     actions = {
         each: _threshold_action(policy.actions[each], refuses=each >= level) for each in ORDER
     }
-    return replace(policy, actions=actions)
+    return replace(policy, actions=actions, for_this_call=True)
 
 
 def _threshold_action(action: Action, *, refuses: bool) -> Action:
@@ -186,7 +188,7 @@ def _about_the_policy(
         for level, shipped in SHIPPED.items()
         if level >= Level.HIGH and _STRICTNESS[policy.actions[level]] < _STRICTNESS[shipped]
     ]
-    if weak:
+    if weak and not policy.for_this_call:
         collector.add(
             "POLICY_WEAKENED",
             Level.MEDIUM,

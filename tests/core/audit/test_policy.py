@@ -155,6 +155,11 @@ def test_a_threshold_takes_the_place_of_the_policys_levels(
     assert exit_status(report(finding(level), policy=policy), policy) == status
 
 
+def test_a_threshold_is_no_word_about_the_home() -> None:
+    """What one call asks for does not make the home's policy a weak one."""
+    assert ids(report(policy=with_threshold(POLICY, Level.CRITICAL))) == []
+
+
 def test_what_is_accepted_passes_a_threshold() -> None:
     """An acceptance counts for the levels that may be accepted."""
     policy = with_threshold(accepting("command(x)", TODAY), Level.MEDIUM)
