@@ -263,6 +263,7 @@ def test_guards_are_remembered_below_their_roots(state: State) -> None:
     assert state.guards.known(["/"]) == tree | beside
     assert state.guards.known(["/nothing"]) == {}
     assert state.guards.known([]) == {}
+    assert state.check() == []
 
 
 def test_a_snapshot_replaces_what_was_known(state: State) -> None:
@@ -278,4 +279,7 @@ def test_a_snapshot_replaces_what_was_known(state: State) -> None:
     assert state.events.head() == before
     state.guards.remember(["/a"], {})
     assert state.guards.known(["/a"]) == {}
-    assert kinds(state) == ["guards.remembered"] * 3
+    told = [event.subject for event in state.events.listed()]
+    assert told == ["/a", "/b", "/a", "/a"]
+    assert set(kinds(state)) == {"guards.remembered"}
+    assert state.check() == []

@@ -6,8 +6,10 @@ import sqlite3
 from collections.abc import Callable
 
 from harness.errors import StoreProblem
+from harness.stores.sqlite.check_decisions import CONTRADICTIONS as OF_DECISIONS
 from harness.stores.sqlite.database import Database
 from harness.stores.sqlite.events import SqliteEvents
+from harness.stores.sqlite.guards import SqliteGuards
 from harness.stores.sqlite.schema import INDEXES, TABLES, TRIGGERS
 
 _SCHEMA = """SELECT name, type, sql FROM sqlite_master
@@ -62,7 +64,7 @@ _CONTRADICTIONS = {
 _MOST_NAMED = 20
 
 
-def contradictions(database: Database, events: SqliteEvents) -> list[str]:
+def contradictions(database: Database, events: SqliteEvents, guards: SqliteGuards) -> list[str]:
     """Return every contradiction found, one sentence each; empty for a sound database.
 
     A part that cannot even be read is a finding, not an error.
@@ -70,7 +72,8 @@ def contradictions(database: Database, events: SqliteEvents) -> list[str]:
     found = _collected(lambda: _integrity(database))
     found += _collected(lambda: _schema(database))
     found += _collected(lambda: _chain(events))
-    for sentence, query in _CONTRADICTIONS.items():
+    found += _collected(guards.check)
+    for sentence, query in (*_CONTRADICTIONS.items(), *OF_DECISIONS.items()):
         found += _collected(lambda: _named(sentence, database.rows(query)))  # noqa: B023 - called at once
     return list(dict.fromkeys(found))
 

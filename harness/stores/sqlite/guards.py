@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -19,6 +20,9 @@ BELOW = "SELECT path, digest FROM guard_digests WHERE path = ? OR (path > ? AND 
 FORGET = "DELETE FROM guard_digests WHERE path = ?"
 REMEMBER = """INSERT INTO guard_digests (path, digest) VALUES (?, ?)
     ON CONFLICT (path) DO UPDATE SET digest = excluded.digest"""
+_REMEMBERED = "guards.remembered"
+_TOLD = """SELECT id, subject, json_extract(facts, '$.sha256') AS sha256 FROM events
+    WHERE kind = ? ORDER BY id"""
 _DECODER = msgspec.json.Decoder(FileDigest)
 
 
@@ -39,25 +43,71 @@ class SqliteGuards:
         return found
 
     def remember(self, roots: Sequence[str], snapshot: Mapping[str, FileDigest]) -> None:
-        """Replace what is known at and below these paths by a snapshot; writes what differs."""
+        """Replace what is known at and below these paths by a snapshot; writes what differs.
+
+        Each path of these below which something differs gets a link of the audit trail of its
+        own, so that `check` can hold the rows to it.
+        """
         with self._database.write():
             before = self.known(roots)
-            gone = [(os.fsencode(path),) for path in before.keys() - snapshot.keys()]
-            changed = [
-                (os.fsencode(path), msgspec.json.encode(digest).decode())
-                for path, digest in snapshot.items()
-                if before.get(path) != digest
-            ]
+            gone = sorted(before.keys() - snapshot.keys())
+            changed = sorted(path for path in snapshot if before.get(path) != snapshot[path])
             if gone:
-                self._database.change_many("guards.forget", FORGET, gone)
+                rows = [(os.fsencode(path),) for path in gone]
+                self._database.change_many("guards.forget", FORGET, rows)
             if changed:
-                self._database.change_many("guards.remember", REMEMBER, changed)
-            if gone or changed:
-                facts = {"paths": str(len(snapshot)), "sha256": _sum_of(snapshot)}
-                subject = ", ".join(sorted(roots))[:1000]
-                self._events.append(
-                    "guards.remembered", actor=HARNESS, subject=subject, facts=facts
-                )
+                told = [(os.fsencode(path), _encode(snapshot[path])) for path in changed]
+                self._database.change_many("guards.remember", REMEMBER, told)
+            paths = sorted(snapshot) if gone or changed else []
+            for root in sorted({root.rstrip("/") or "/" for root in roots}):
+                if _below(root, gone) or _below(root, changed):
+                    here = {path: snapshot[path] for path in _below(root, paths)}
+                    facts = {"paths": str(len(here)), "sha256": _sum_of(here)}
+                    self._events.append(_REMEMBERED, actor=HARNESS, subject=root, facts=facts)
+
+    def check(self) -> list[str]:
+        """Return where the rows are not those that the audit trail gives a path.
+
+        Where a path below a remembered one was remembered after it, only the lower one tells
+        what must stand there now, and the rest of the upper one is not judged.
+        """
+        last = {row["subject"]: row for row in self._database.rows(_TOLD, (_REMEMBERED,))}
+        outdated = {
+            above if last[above]["id"] < row["id"] else path
+            for path, row in last.items()
+            for above in _above(path)
+            if above in last
+        }
+        problems = [
+            f"guard {path}: what is known of it is not what the audit trail says"
+            for path, row in last.items()
+            if path not in outdated and row["sha256"] != _sum_of(self.known([path]))
+        ]
+        for row in self._database.rows("SELECT path FROM guard_digests ORDER BY path"):
+            path = os.fsdecode(row["path"])
+            if path not in last and not any(above in last for above in _above(path)):
+                problems.append(f"guard {path}: no link of the audit trail put it there")
+        return problems
+
+
+def _above(path: str) -> Iterator[str]:
+    """Yield the folders above a path, nearest first."""
+    while len(path) > 1:
+        path = path.rpartition("/")[0] or "/"
+        yield path
+
+
+def _below(root: str, paths: Sequence[str]) -> list[str]:
+    """Return what of sorted paths is a path or lies below it."""
+    bare = root.rstrip("/")
+    at = bisect_left(paths, bare or "/")
+    own = [paths[at]] if at < len(paths) and paths[at] == (bare or "/") else []
+    below = paths[bisect_left(paths, bare + "/") : bisect_left(paths, bare + "0")]
+    return own + [path for path in below if path not in own]
+
+
+def _encode(digest: FileDigest) -> str:
+    return msgspec.json.encode(digest).decode()
 
 
 def _sum_of(snapshot: Mapping[str, FileDigest]) -> str:

@@ -63,7 +63,12 @@ class SqliteJournal:
             times = (to_text(made.created_at), to_text(made.expires_at))
             row = (made.id, agent_id, made.scope, entry, decision, run_id, *times)
             self._database.change("journal.append", INSERT, row)
-            facts = {"agent_id": agent_id, "sha256": sha256_of(entry)}
+            facts = {
+                "agent_id": agent_id,
+                "sha256": sha256_of(entry),
+                "scope_sha256": sha256_of(made.scope),
+                "decision_sha256": sha256_of(decision or ""),
+            }
             if run_id is not None:
                 facts["run_id"] = run_id
             self._events.append("journal.appended", actor=HARNESS, subject=made.id, facts=facts)

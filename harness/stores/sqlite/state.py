@@ -50,7 +50,8 @@ class SqliteState:
         self.canonical = SqliteCanonical(database, self._events)
         self.journal = SqliteJournal(database, self._events)
         self.switches = SqliteSwitches(database, self._events)
-        self.guards = SqliteGuards(database, self._events)
+        self._guards = SqliteGuards(database, self._events)
+        self.guards = self._guards
 
     def now(self) -> datetime:
         """Return the later of the clock and the last stored time, to the millisecond."""
@@ -68,7 +69,7 @@ class SqliteState:
         """Return every contradiction found: damage, broken chain, digests that do not match."""
         from harness.stores.sqlite.check import contradictions
 
-        return contradictions(self.database, self._events)
+        return contradictions(self.database, self._events, self._guards)
 
     def close(self) -> None:
         """Give the connection back; again is no harm."""

@@ -14,7 +14,7 @@ from harness.core.tiers import ProposalState, sha256_of
 from harness.errors import StoreDamaged, StoreProblem
 from harness.stores.protocols import Refusal
 from harness.stores.sqlite import SqliteState, open_state
-from harness.stores.sqlite.schema import TRIGGERS
+from tests.helpers.forging import outside, unguarded
 from tests.helpers.states import (
     HandClock,
     approving,
@@ -54,24 +54,6 @@ def state(path: Path) -> Iterator[SqliteState]:
         opened.guards.remember(["/a"], {"/a": FileDigest(kind=PathKind.FILE)})
         assert opened.check() == []
         yield opened
-
-
-def outside(path: Path, *statements: str) -> None:
-    """Change the file as a program would that knows no rules."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.create_function("sha256", 1, sha256_of)
-        for statement in statements:
-            other.execute(statement)
-
-
-def unguarded(path: Path, *statements: str) -> None:
-    """Change it with the triggers out of the way, then put them back as they were."""
-    outside(
-        path,
-        *(f"DROP TRIGGER {name}" for name in TRIGGERS),
-        *statements,
-        *TRIGGERS.values(),
-    )
 
 
 def fill(state: SqliteState) -> None:
