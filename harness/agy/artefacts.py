@@ -10,10 +10,10 @@ import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from harness.agy.files import open_regular
+
 DIGEST_LIMIT = 1024 * 1024
 """Bytes up to which an artefact's content is compared too."""
-
-_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,11 +85,9 @@ def _state_of(path: str) -> ArtefactState:
 def _digest(path: str) -> str:
     """Return the digest of a small regular file; empty where there is none to read."""
     try:
-        descriptor = os.open(path, _OPEN)
+        descriptor = open_regular(path)
     except OSError:
         return ""
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return ""
         content = file.read(DIGEST_LIMIT + 1)
     return hashlib.sha256(content).hexdigest() if len(content) <= DIGEST_LIMIT else ""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.agy.durable import full_sync, sync_folders
+from harness.agy.files import open_regular
 from harness.core.model import Usage
 from harness.core.output import Stream
 from harness.errors import HostProblem
@@ -25,7 +26,6 @@ ROUND = 8 * 1024 * 1024
 """The most that one round of the loop reads, so that a flood does not stop the loop."""
 DEFAULT_LIMIT = 1 << 30
 
-_OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CONVERSATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 _MOST_CONVERSATIONS = 16
 
@@ -103,12 +103,9 @@ class Tail:
 
     def _make(self) -> None:
         try:
-            self._file = os.open(self.path, _OPEN_FLAGS | os.O_CREAT, 0o600)
+            self._file = open_regular(self.path, os.O_CREAT)
         except OSError as error:
             raise HostProblem(f"{self.path} could not be made: {error.strerror}") from error
-        if not stat.S_ISREG(os.fstat(self._file).st_mode):
-            self.close()
-            raise HostProblem(f"{self.path} is in the way: it is not a regular file")
 
     def read(self, reader: Reader, budget: int) -> int:
         """Hand the reader what is new, up to a budget of bytes; returns how many that were."""
@@ -149,13 +146,10 @@ class Tail:
         try:
             if not stat.S_ISREG(os.lstat(self.path).st_mode):
                 return
-            file = os.open(self.path, _OPEN_FLAGS)
+            file = open_regular(self.path)
         except OSError:
             return
         found = os.fstat(file)
-        if not stat.S_ISREG(found.st_mode):
-            os.close(file)
-            return
         self._file, self._inode = file, (found.st_dev, found.st_ino)
         self._past += self._offset
         self._offset = 0

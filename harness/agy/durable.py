@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
-import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-_OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-
-
-def sync_outputs(paths: Iterable[str]) -> str:
-    """Make regular files and their folders' entries durable; returns what failed, or ''.
-
-    A path where nothing, or no regular file, stands is passed over.
-    """
-    problems = []
-    names = list(paths)
-    for path in names:
-        try:
-            file = os.open(path, _OPEN_FLAGS)
-        except OSError:
-            continue
-        try:
-            if stat.S_ISREG(os.fstat(file).st_mode):
-                full_sync(file)
-        except OSError as error:
-            problems.append(f"{path}: {error.strerror}")
-        finally:
-            os.close(file)
-    return "; ".join([*problems, *sync_folders(names)])
+_NO_FULL_SYNC = (errno.ENOTSUP, errno.EINVAL, errno.ENOTTY)
 
 
 def sync_folders(paths: Iterable[str]) -> list[str]:
@@ -40,7 +18,7 @@ def sync_folders(paths: Iterable[str]) -> list[str]:
         try:
             file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
-                os.fsync(file)
+                full_sync(file)
             finally:
                 os.close(file)
         except FileNotFoundError:
@@ -50,10 +28,20 @@ def sync_folders(paths: Iterable[str]) -> list[str]:
     return problems
 
 
-def full_sync(file: int) -> None:
-    """Make a file durable; on macOS past the disk's own cache, which fsync stops at."""
+def full_sync(descriptor: int) -> None:
+    """Make a file durable; on macOS past the disk's own cache, which fsync stops at.
+
+    `stores.files` has the same: the two floors do not know each other.
+
+    Raises `OSError`. A file system that has no full sync, such as a share's, gets fsync.
+    """
     full = getattr(fcntl, "F_FULLFSYNC", None)
-    if full is None:
-        os.fsync(file)
-    else:
-        fcntl.fcntl(file, full)
+    if full is not None:
+        try:
+            fcntl.fcntl(descriptor, full)
+        except OSError as problem:
+            if problem.errno not in _NO_FULL_SYNC:
+                raise
+        else:
+            return
+    os.fsync(descriptor)

@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Sequence
 
+from harness.agy.files import open_regular
 from harness.core.pathtext import encode_path
 
 _MAX_LINKS = 40
 _PATH_LIMIT = 4096
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 def guard_roots(workspace: str, guard: Sequence[str]) -> tuple[str, ...]:
@@ -52,12 +51,10 @@ def _shared_git_folder(git: str) -> str:
 def _line_of(path: str) -> str:
     """Return the first line of a small file; empty where there is none that can be read."""
     try:
-        descriptor = os.open(path, _READ)
+        descriptor = open_regular(path)
     except OSError:
         return ""
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return ""
         return os.fsdecode(file.read(_PATH_LIMIT).partition(b"\n")[0].strip())
 
 

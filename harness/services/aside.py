@@ -10,10 +10,9 @@ from pathlib import Path
 from harness.agy.guards import digest_entry
 from harness.core.evidence import FileDigest, PathKind
 from harness.services.put_back import NEW_FILE, OWNER_BITS, Spot, sync
-from harness.stores.files import sync_folder
+from harness.stores.files import full_sync, open_regular, sync_folder
 from harness.stores.protocols import BeforeWrite
 
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CHUNK = 1024 * 1024
 
 
@@ -99,7 +98,7 @@ class Aside:
 
 
 def _copy_bytes(spot: Spot, target: Path, mode: int) -> None:
-    source = os.open(spot.name, _READ, dir_fd=spot.folder)
+    source = open_regular(spot.name, spot.folder)
     with (
         os.fdopen(source, "rb") as reader,
         os.fdopen(os.open(target, NEW_FILE, 0o600), "wb") as writer,
@@ -108,4 +107,4 @@ def _copy_bytes(spot: Spot, target: Path, mode: int) -> None:
             writer.write(chunk)
         writer.flush()
         os.fchmod(writer.fileno(), mode)
-        os.fsync(writer.fileno())
+        full_sync(writer.fileno())

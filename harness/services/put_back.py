@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from harness.agy.guards import digest_entry
 from harness.core.evidence import FileDigest
+from harness.stores.files import full_sync, sync_folder
 from harness.stores.protocols import BeforeWrite
 
 OWNER_BITS = 0o700
@@ -128,7 +129,7 @@ def put_file(spot: Spot, content: bytes, mode: int, before_write: BeforeWrite) -
         if os.geteuid() == 0:
             os.fchown(descriptor, *owner)
         os.fchmod(descriptor, mode)
-        os.fsync(descriptor)
+        full_sync(descriptor)
     _move_in(spot, before_write)
 
 
@@ -167,8 +168,4 @@ def _move_in(spot: Spot, before_write: BeforeWrite) -> None:
 
 def sync(spot: Spot) -> None:
     """Make the names in the folder durable."""
-    descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=spot.folder)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_folder(".", spot.folder)

@@ -13,7 +13,6 @@ import hashlib
 import os
 import re
 import secrets
-import stat
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,7 +21,14 @@ from pathlib import Path
 from harness.core.evidence import FileDigest, PathKind
 from harness.core.pathtext import decode_path
 from harness.errors import HostProblem
-from harness.stores.files import make_private_folder, reason_of, sync_folder
+from harness.stores.files import (
+    NotRegular,
+    full_sync,
+    make_private_folder,
+    open_regular,
+    reason_of,
+    sync_folder,
+)
 from harness.stores.protocols import BeforeWrite, ignore_write
 from harness.stores.snapshots import load_snapshot, save_snapshot
 
@@ -33,7 +39,6 @@ TOTAL_LIMIT = 256 * 1024 * 1024
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _CHUNK = 1024 * 1024
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -192,7 +197,7 @@ class Copies:
                     content.update(chunk)
                     file.write(chunk)
                 file.flush()
-                os.fsync(file.fileno())
+                full_sync(file.fileno())
             if content.hexdigest() != digest.sha256:
                 return WhySkipped.CHANGED
             self._before_write("copy:replace")
@@ -235,11 +240,10 @@ def _open_source(path: str, digest: FileDigest) -> int | bytes | None:
             return os.fsencode(os.readlink(path))  # noqa: PTH115 - a Path would change the text
         except OSError:
             return None
-    descriptor = os.open(path, _READ)
-    if stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return descriptor
-    os.close(descriptor)
-    return None
+    try:
+        return open_regular(path)
+    except NotRegular:
+        return None
 
 
 def _chunks(source: int | bytes, size: int) -> Iterator[bytes]:

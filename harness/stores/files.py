@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import fcntl
 import os
 import re
 import secrets
@@ -12,9 +14,15 @@ from pathlib import Path
 from harness.errors import HostProblem
 from harness.stores.protocols import BeforeWrite, ignore_write
 
+_NO_FULL_SYNC = (errno.ENOTSUP, errno.EINVAL, errno.ENOTTY)
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
 _CHUNK = 1024 * 1024
+
+
+class NotRegular(OSError):
+    """A folder, pipe or device stands where a file was expected."""
 
 
 def atomic_write(
@@ -146,11 +154,46 @@ def free_bytes(path: Path) -> int:
     return found.f_bavail * found.f_frsize
 
 
-def sync_folder(path: Path) -> None:
-    """Make the names in a folder durable. Raises `OSError`."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def open_regular(path: str | Path, folder: int | None = None) -> int:
+    """Open a regular file for reading: no link is followed, no pipe or device waited for.
+
+    Args:
+        path: where it is.
+        folder: the open folder that a relative path begins in.
+
+    Raises:
+        NotRegular: something else stands there.
+        OSError: it cannot be opened; a link counts as that too.
+    """
+    descriptor = os.open(path, _READ, dir_fd=folder)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise NotRegular(errno.EINVAL, "not a regular file")
+
+
+def full_sync(descriptor: int) -> None:
+    """Make a file durable; on macOS past the disk's own cache, which fsync stops at.
+
+    Raises `OSError`. A file system that has no full sync, such as a share's, gets fsync.
+    """
+    full = getattr(fcntl, "F_FULLFSYNC", None)
+    if full is not None:
+        try:
+            fcntl.fcntl(descriptor, full)
+        except OSError as problem:
+            if problem.errno not in _NO_FULL_SYNC:
+                raise
+        else:
+            return
+    os.fsync(descriptor)
+
+
+def sync_folder(path: str | Path, folder: int | None = None) -> None:
+    """Make the names in a folder durable; a relative path begins in an open folder."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
     try:
-        os.fsync(descriptor)
+        full_sync(descriptor)
     finally:
         os.close(descriptor)
 
@@ -177,4 +220,4 @@ def _write_new(path: Path, data: bytes, mode: int) -> None:
         os.fchmod(descriptor, mode)
         file.write(data)
         file.flush()
-        os.fsync(descriptor)
+        full_sync(descriptor)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from harness.agy import durable
 from harness.agy.collect import CHUNK, ROUND, Tails, transcript_path
-from harness.agy.durable import sync_outputs
+from harness.agy.durable import sync_folders
 from harness.core.output import Stream
 from harness.errors import HostProblem
+from harness.stores import files
 from tests.helpers.reader import PlainReader
 
 
@@ -216,12 +220,10 @@ def test_without_log_and_transcript_the_rest_is_read(tmp_path: Path) -> None:
 
 
 def test_outputs_are_made_durable(tmp_path: Path) -> None:
-    """Syncing regular files works, and what is missing or no file is passed over."""
+    """Syncing what is open works, and folders that are gone are passed over."""
     tails = _tails(tmp_path)
     assert tails.sync() == ""
-    os.mkfifo(tmp_path / "pipe")
-    names = ["stdout", "stderr", "missing", "pipe", "no/such/folder"]
-    assert sync_outputs(str(tmp_path / name) for name in names) == ""
+    assert sync_folders([str(tmp_path / "no/such/folder")]) == []
     tails.close()
 
 
@@ -233,19 +235,45 @@ def test_a_disk_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(os, "fsync", fail)
-    for problem in (tails.sync(), sync_outputs([str(tmp_path / "stdout")])):
-        assert f"{tmp_path}/stdout: Input/output error" in problem
-        assert f"{tmp_path}: Input/output error" in problem
+    problem = tails.sync()
+    assert f"{tmp_path}/stdout: Input/output error" in problem
+    assert f"{tmp_path}: Input/output error" in problem
     tails.close()
 
 
+@pytest.mark.parametrize("full_sync", [durable.full_sync, files.full_sync], ids=["agy", "stores"])
 def test_on_macos_the_disks_own_cache_is_passed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full_sync: Callable[[int], None]
 ) -> None:
-    """Where the system has a full sync, that is what is asked for."""
-    asked: list[int] = []
+    """Where the system has a full sync, that is what is asked for; a share gets the plain one."""
+    asked: list[object] = []
+    answer: list[OSError] = []
+
+    def control(_file: int, command: int) -> None:
+        asked.append(command)
+        for problem in answer:
+            raise problem
+
     monkeypatch.setattr("fcntl.F_FULLFSYNC", 51, raising=False)
-    monkeypatch.setattr("fcntl.fcntl", lambda _file, command: asked.append(command))
-    (tmp_path / "stdout").touch()
-    assert sync_outputs([str(tmp_path / "stdout")]) == ""
-    assert asked == [51]
+    monkeypatch.setattr("fcntl.fcntl", control)
+    monkeypatch.setattr(os, "fsync", lambda _file: asked.append("fsync"))
+    with (tmp_path / "stdout").open("wb") as file:
+        full_sync(file.fileno())
+        assert asked == [51]
+        answer.append(OSError(errno.ENOTSUP, "not supported"))
+        full_sync(file.fileno())
+        assert asked == [51, 51, "fsync"]
+        answer[:] = [OSError(errno.EIO, "i/o error")]
+        with pytest.raises(OSError, match="i/o error"):
+            full_sync(file.fileno())
+
+
+def test_every_file_is_made_durable_the_full_way() -> None:
+    """Nothing but the two helpers asks for the plain sync, which is too little on macOS."""
+    root = Path(files.__file__).parent.parent
+    asking = {
+        path.relative_to(root).as_posix()
+        for path in root.rglob("*.py")
+        if "os.fsync(" in path.read_text() and "testing" not in path.parts
+    }
+    assert asking == {"agy/durable.py", "stores/files.py"}

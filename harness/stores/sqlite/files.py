@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from harness.stores.files import full_sync
+
 
 def create_private(path: Path) -> None:
     """Create an empty file that only its owner may read; raises FileExistsError where one is."""
@@ -13,17 +15,8 @@ def create_private(path: Path) -> None:
 
 def sync_file(path: Path) -> None:
     """Make the content of a file durable; not for a database that a connection has open."""
-    _sync(path, os.O_RDWR)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    _sync(folder, os.O_RDONLY | os.O_DIRECTORY)
-
-
-def _sync(path: Path, flags: int) -> None:
-    descriptor = os.open(path, flags)
+    descriptor = os.open(path, os.O_RDWR)
     try:
-        os.fsync(descriptor)
+        full_sync(descriptor)
     finally:
         os.close(descriptor)

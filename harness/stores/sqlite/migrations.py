@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import NewerSchema
+from harness.stores.files import sync_folder
 from harness.stores.sqlite.database import Database
 from harness.stores.sqlite.faults import sqlite_problem, system_problem
-from harness.stores.sqlite.files import create_private, sync_file, sync_folder
+from harness.stores.sqlite.files import create_private, sync_file
 from harness.stores.sqlite.schema import APPLICATION_ID, INDEXES, TABLES, TRIGGERS
 
 if TYPE_CHECKING:
