@@ -136,10 +136,10 @@ def _show_version(ctx: click.Context, param: click.Parameter, value: object) -> 
     if not value or ctx.resilient_parsing:
         return
     root.refuse_inside(["--version"])
-    from harness import __version__
+    import harness
     from harness.cli.render import emit
 
-    emit(None, as_json=False, text=f"harness {__version__}")
+    emit(None, as_json=False, text=f"harness {harness.__version__}")
     ctx.exit()
 
 

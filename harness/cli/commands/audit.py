@@ -163,11 +163,11 @@ def _since_last(home: Home, subject: str, report: AuditReport) -> AuditDiff:
 
 
 def _write_sarif(report: AuditReport, name: str) -> None:
-    from harness import __version__
+    import harness
     from harness.core.audit.sarif import sarif_of
     from harness.stores.files import atomic_write
 
-    log = sarif_of(report, version=__version__)
+    log = sarif_of(report, version=harness.__version__)
     if name == "-":
         emit(log, as_json=True)
         return

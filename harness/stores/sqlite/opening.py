@@ -7,10 +7,11 @@ import time
 from pathlib import Path
 
 from harness.errors import NewerSchema, StoreDamaged, StoreProblem
+from harness.stores.files import sync_folder
 from harness.stores.protocols import BeforeWrite, ignore_write
 from harness.stores.sqlite.database import Database
 from harness.stores.sqlite.faults import sqlite_problem, system_problem
-from harness.stores.sqlite.files import create_private, sync_folder
+from harness.stores.sqlite.files import create_private
 from harness.stores.sqlite.migrations import MIGRATIONS, Migration, migrate, version_of
 from harness.stores.sqlite.schema import APPLICATION_ID
 
@@ -90,7 +91,7 @@ def _refuse_foreign(database: Database) -> None:
     if owner != APPLICATION_ID and (owner or tables):
         raise StoreDamaged(
             f"{database.path}: this is the database of another program",
-            hint="move it away, or bring back a backup with `harness state restore`",
+            hint="move it away, or put a backup of yours in its place",
         )
 
 
