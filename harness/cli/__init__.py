@@ -18,9 +18,10 @@ through them again and again while it does."""
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command and end the process with its exit status."""
     gc.set_threshold(OBJECTS_A_COLLECTION)
+    _open_missing_streams()
     try:
         status = run_arguments(sys.argv[1:] if arguments is None else arguments)
-        _flush()
+        status = _flush() or status
     except KeyboardInterrupt:  # click sees to those inside a command; this one came beside it
         status = EXIT_INTERRUPTED
     gc.freeze()  # spares the interpreter several looks at all that it is about to drop
@@ -74,11 +75,28 @@ def _unexpected(problem: Exception) -> int:
     return EXIT_FAILED
 
 
-def _flush() -> None:
-    """Let out what was printed; where nobody reads, silence the interpreter's own flush too."""
+def _open_missing_streams() -> None:
+    """Open the standard streams that are closed, so that no file of ours takes their numbers."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            # the lowest free number is given out: this very one
+            os.open(os.devnull, os.O_RDONLY if name == "stdin" else os.O_WRONLY)
+            stream = open(number, "r" if name == "stdin" else "w", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
+
+
+def _flush() -> int:
+    """Let out what was printed; where nobody reads, silence the interpreter's own flush too.
+
+    Returns the exit status where it cannot be let out, else 0.
+    """
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as problem:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
+        return 0 if isinstance(problem, BrokenPipeError) else _unexpected(problem)
+    return 0

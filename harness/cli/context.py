@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
+from harness.errors import HomeNotFound
+
 if TYPE_CHECKING:
     from datetime import datetime
+    from pathlib import Path
 
     from harness.stores.homes import Home
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 LOG_FORMATS = ("json", "text")
+_ENDLESS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +39,18 @@ class Options:
     agy: str | None = None
     log_format: str | None = None
     as_json: bool = False
+
+
+class CommandGroup(click.Group):
+    """A group whose help shows the whole first sentence of each command."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each command with its line, wrapped where it is long, never cut."""
+        named = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, each.get_short_help_str(_ENDLESS)) for name, each in named if each]
+            )
 
 
 def add_global_options(command: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -90,7 +106,54 @@ def open_home(options: Options) -> Home:
 
     from harness.stores.homes import find_home
 
-    return find_home(options.home, environment=os.environ, start=Path.cwd())
+    here = Path.cwd()
+    try:
+        home = find_home(options.home, environment=os.environ, start=here)
+    except HomeNotFound as problem:
+        if options.home or os.environ.get("HARNESS_HOME"):
+            raise
+        raise HomeNotFound(str(problem), hint=_with_known_homes(problem.hint)) from problem
+    if options.home is None:
+        _warn_of_another(home, here)
+    return home
+
+
+def _with_known_homes(hint: str) -> str:
+    """Return a hint that names the homes that this user has, where there are any."""
+    from harness.stores.registry import registered_homes
+
+    homes = [_for_a_person(root) for root in registered_homes() if root.is_dir()]
+    if not homes:
+        return hint
+    return f"your homes: {', '.join(homes)}; cd there, or --home DIR; or: {hint}"
+
+
+@functools.cache
+def _warn_of_another(home: Home, here: Path) -> None:
+    """Say once that settings which stand nearer were passed over."""
+    from harness.cli.render import note
+    from harness.stores.homes import SETTINGS_NAME
+
+    for folder in (here, *here.parents):
+        settings = folder / SETTINGS_NAME
+        if settings.is_file():
+            if folder.resolve() != home.root:
+                note(f"warning: {settings} is passed over; this is about the home {home.root}")
+            return
+
+
+def home_elsewhere(home: Home) -> str:
+    """Return the home's folder for a person; empty where this is the home, or within it."""
+    from pathlib import Path
+
+    return "" if Path.cwd().is_relative_to(home.root) else _for_a_person(home.root)
+
+
+def _for_a_person(folder: Path) -> str:
+    from pathlib import Path
+
+    user = Path.home()
+    return f"~/{folder.relative_to(user)}" if folder.is_relative_to(user) else str(folder)
 
 
 def utc_now() -> datetime:

@@ -6,6 +6,8 @@ import os
 import sys
 from typing import Any, Protocol
 
+from harness.cli.render import let_go
+
 
 class EventLog(Protocol):
     """Takes an event: a dotted past-tense name, and facts."""
@@ -26,7 +28,13 @@ def event_log(log_format: str | None) -> EventLog:
     from harness.cli.logs import configure_logs
 
     logger = configure_logs(log_format)
-    log: EventLog = logger.info
+
+    def log(event: str, /, **facts: Any) -> None:
+        try:
+            logger.info(event, **facts)
+        except OSError:  # nobody can be told, and the run goes on
+            let_go(2)
+
     return log
 
 

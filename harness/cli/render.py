@@ -9,15 +9,17 @@ import codecs
 import errno
 import json
 import os
+import shutil
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
 import msgspec
 
-from harness.core.text import display_width, escape_hidden, neutralise, one_line
+from harness.core.columns import columns, pairs
+from harness.core.text import escape_hidden, neutralise, one_line
 from harness.errors import HostProblem
 
 if TYPE_CHECKING:
@@ -36,9 +38,9 @@ def emit(result: object, *, as_json: bool, text: str = "") -> None:
         text: what a person reads; an empty one prints nothing.
     """
     if as_json:
-        _write(as_json_text(result))
+        write_text(as_json_text(result))
     elif text:
-        _write(neutralise(text))
+        write_text(neutralise(text))
 
 
 def fail(error: Exception) -> None:
@@ -52,8 +54,15 @@ def fail(error: Exception) -> None:
 
 def note(text: str) -> None:
     """Say something on stderr that is no part of the result."""
-    data = neutralise(text).encode(errors="backslashreplace") + b"\n"
-    click.echo(data, nl=False, err=True)
+    tell(neutralise(text) + "\n")
+
+
+def tell(text: str) -> None:
+    """Write to stderr as it is; where that takes nothing, nobody can be told, and work goes on."""
+    try:
+        click.echo(text.encode(errors="backslashreplace"), nl=False, err=True)
+    except OSError:
+        let_go(2)
 
 
 def pass_through(path: Path, *, as_json: bool) -> None:
@@ -76,7 +85,7 @@ def pass_through(path: Path, *, as_json: bool) -> None:
             while chunk := file.read(_CHUNK):
                 if shows_escapes:
                     chunk = neutralise(decoder.decode(chunk)).encode()
-                click.echo(chunk, nl=False)
+                write(chunk)
     except FileNotFoundError as problem:
         raise HostProblem(f"{path}: this file was never written, or has been cleared away") from (
             problem
@@ -107,26 +116,65 @@ def as_json_text(result: object) -> str:
     return escape_hidden(json.dumps(plain, ensure_ascii=False))
 
 
-def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return rows under headings, each cell one line, columns as wide as their widest cell."""
-    cells = [[one_line(cell) for cell in row] for row in (headings, *rows)]
-    widths = [max(display_width(row[column]) for row in cells) for column in range(len(headings))]
-    return "\n".join(
-        "  ".join(
-            cell + " " * (width - display_width(cell))
-            for cell, width in zip(row, widths, strict=True)
-        ).rstrip()
-        for row in cells
+def terminal_width() -> int | None:
+    """Return how many columns stdout shows; None where it is no terminal and nothing is cut."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def table(
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    flexible: Collection[str] | None = None,
+    optional: Sequence[str] = (),
+) -> str:
+    """Return rows under headings, each cell one line; at a terminal they fit its width.
+
+    Args:
+        headings: a name for each column.
+        rows: the cells.
+        flexible: columns that may be shortened there; by default the last one.
+        optional: columns that are left out there, in this order, before it comes to blocks.
+    """
+    lines = columns(
+        headings,
+        [[one_line(cell) for cell in row] for row in rows],
+        width=terminal_width(),
+        flexible=headings[-1:] if flexible is None else flexible,
+        optional=optional,
     )
+    return "\n".join(lines)
 
 
-def fields(pairs: Sequence[tuple[str, str]]) -> str:
-    """Return names and values, one pair a line, values beneath each other."""
-    width = max((display_width(name) for name, _ in pairs), default=0)
-    return "\n".join(f"{name:<{width}}  {one_line(value)}".rstrip() for name, value in pairs)
+def fields(named: Sequence[tuple[str, str]]) -> str:
+    """Return names and values, values beneath each other; at a terminal wrapped between words."""
+    return "\n".join(pairs([(name, one_line(value)) for name, value in named], terminal_width()))
 
 
-def _write(text: str) -> None:
+def write_text(text: str) -> None:
     """Print to stdout as UTF-8 whatever the locale says; lone surrogates become escapes."""
-    sys.stdout.flush()
-    click.echo(text.encode(errors="backslashreplace") + b"\n", nl=False)
+    write(text.encode(errors="backslashreplace") + b"\n")
+
+
+def write(data: bytes) -> None:
+    """Print bytes to stdout.
+
+    Raises:
+        BrokenPipeError: nobody reads any more.
+        HostProblem: it takes nothing; what was done before stands all the same.
+    """
+    try:
+        sys.stdout.flush()
+        click.echo(data, nl=False)
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        let_go(1)
+        raise HostProblem(f"standard output takes nothing: {problem.strerror}") from problem
+
+
+def let_go(descriptor: int) -> None:
+    """Point a stream that takes nothing nowhere, so that what it still holds does no harm."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)

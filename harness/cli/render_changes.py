@@ -11,10 +11,11 @@ from datetime import datetime
 from harness.cli.render import fields, table
 from harness.cli.render_runs import local
 from harness.core.diffs import Diff
+from harness.core.layout import time_left
+from harness.core.model import RunRecord
 from harness.core.report import Change
 from harness.core.restored import RestoreResult
-from harness.core.screen import time_left
-from harness.core.tiers import Proposal
+from harness.core.tiers import Proposal, ProposalState
 
 
 def pending_text(proposals: Sequence[Proposal], now: datetime) -> str:
@@ -32,17 +33,20 @@ def pending_text(proposals: Sequence[Proposal], now: datetime) -> str:
         ]
         for each in sorted(proposals, key=lambda each: each.expires_at)
     ]
-    return table(["id", "state", "job", "key", "left", "reason"], rows)
+    headings = ["id", "state", "job", "key", "left", "reason"]
+    return table(headings, rows, flexible=["job", "key", "reason"])
 
 
-def proposal_text(proposal: Proposal, change: Change, now: datetime) -> str:
-    """Return one proposal with what it would change."""
+def proposal_text(proposal: Proposal, change: Change, now: datetime, run: RunRecord | None) -> str:
+    """Return one proposal with what it would change; `run` is the one that it came from."""
     pairs = [
         ("id", proposal.id),
         ("state", proposal.state.value),
         ("key", proposal.key),
         ("job", proposal.job or "by hand"),
         ("run", proposal.run_id or ""),
+        ("quarantined", _quarantined(proposal, run)),
+        ("to approve", _to_approve(proposal)),
         ("left", time_left(proposal, now) if proposal.decided_at is None else ""),
         ("base", f"version {proposal.base_version}" + _moved(change)),
         ("sha256", proposal.value_sha256),
@@ -53,8 +57,28 @@ def proposal_text(proposal: Proposal, change: Change, now: datetime) -> str:
     return f"{block}\n{diff_text(change.diff)}"
 
 
+def _quarantined(proposal: Proposal, run: RunRecord | None) -> str:
+    if proposal.state is not ProposalState.QUARANTINED:
+        return ""
+    if run is None:
+        return "its run did not end well"
+    return f"its run is {run.outcome.value} / {run.reason.value}: harness runs show {run.run_id}"
+
+
+def _to_approve(proposal: Proposal) -> str:
+    match proposal.state:
+        case ProposalState.QUARANTINED:
+            return f"harness approve {proposal.id} --quarantined"
+        case ProposalState.PENDING:
+            return f"harness approve {proposal.id} --sha256 {proposal.value_sha256}"
+        case _:
+            return ""
+
+
 def _moved(change: Change) -> str:
-    return ", and the key has moved since: approving will end in a conflict" * change.base_moved
+    if change.base_moved:
+        return ", and the key has moved since: approving will end in a conflict"
+    return ", a new key" if change.new_key else ""
 
 
 def _decided(proposal: Proposal) -> str:

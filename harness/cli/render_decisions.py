@@ -12,7 +12,8 @@ def show_decisions(results: Sequence[DecisionResult], *, as_json: bool) -> int:
     """Print decisions; returns the exit status: 1 where one was not carried out."""
     for result in results:
         if result.error is not None:
-            note(f"error: {result.id}: {result.error}")
+            named = "" if result.id in result.error else f"{result.id}: "
+            note(f"error: {named}{result.error}")
     done = [result for result in results if result.error is None]
     lines = [
         f"{result.id}  {result.state.value if result.state else ''}"

@@ -6,9 +6,8 @@ import sys
 import time
 from dataclasses import dataclass
 
-import click
-
 from harness.agy.watch import Progress
+from harness.cli.render import tell
 from harness.core.text import bounded, one_line
 
 _EVERY_S = 60.0
@@ -32,7 +31,7 @@ class Reporter:
         event = bounded(one_line(progress.last_event or ""), 40) or "no event yet"
         text = f"{self.job}  {progress.elapsed_s:.0f} s  {event}  {progress.total_tokens} tokens"
         if sys.stderr.isatty():
-            click.echo(f"{_CLEAR_LINE}{text}", nl=False, err=True)
+            tell(f"{_CLEAR_LINE}{text}")
             self.shown = True
             return
         now = time.monotonic()
@@ -40,10 +39,10 @@ class Reporter:
             self.last_line_at = now
         elif now - self.last_line_at >= _EVERY_S:
             self.last_line_at = now
-            click.echo(text, err=True)
+            tell(f"{text}\n")
 
     def clear(self) -> None:
         """Take the renewing line away, for what comes next on the terminal."""
         if self.shown:
-            click.echo(_CLEAR_LINE, nl=False, err=True)
+            tell(_CLEAR_LINE)
             self.shown = False

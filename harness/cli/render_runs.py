@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from datetime import datetime
 
 from harness.cli.render import fields, table
-from harness.core.model import RunRecord
+from harness.core.advice import command_and_words
+from harness.core.layout import span
+from harness.core.model import Acknowledgement, RunRecord
+from harness.services.dry_run import DryRun
+from harness.services.run_files import RunFiles
 from harness.stores.protocols import OpenRun
 
 _ANSWER_LINES = 12
@@ -17,15 +22,29 @@ def local(at: datetime) -> str:
     return f"{at.astimezone():%Y-%m-%d %H:%M}"
 
 
-def run_text(record: RunRecord) -> str:
-    """Return one run as a block: the verdict first, then only what there is."""
+def run_text(
+    record: RunRecord,
+    *,
+    recorded: bool = True,
+    acknowledged: Acknowledgement | None = None,
+    said_by: str = "",
+) -> str:
+    """Return one run as a block: the verdict first, then only what there is.
+
+    Args:
+        record: the run.
+        recorded: it is stored, so that its id leads somewhere.
+        acknowledged: what a person said about it.
+        said_by: the command that prints this; it is not advised once more.
+    """
     masked = record.masked
     pairs = [
         ("outcome", f"{record.outcome.value} / {record.reason.value}"),
         ("masked", f"{masked.outcome.value} / {masked.reason.value}" if masked else ""),
+        ("acknowledged", _acknowledged(acknowledged)),
         ("cause", record.detail),
-        ("next", record.advice),
-        ("run", record.run_id),
+        ("next", "" if acknowledged else _next(record.advice, said_by)),
+        ("run", record.run_id if recorded else ""),
         ("job", record.job),
         ("started", f"{local(record.started_at)}, took {record.duration_s:.1f} s"),
         ("ended", _ending(record)),
@@ -51,6 +70,49 @@ def run_text(record: RunRecord) -> str:
     return f"{block}\nthe agent's own words:\n{shown}{tail}"
 
 
+def _acknowledged(word: Acknowledgement | None) -> str:
+    if word is None:
+        return ""
+    return f"{local(word.at)} by {word.actor}: {word.reason}"
+
+
+def _next(advice: str, said_by: str) -> str:
+    command, words = command_and_words(advice)
+    return words if command == said_by else advice
+
+
+def open_run_text(run: OpenRun, files: RunFiles, now: datetime) -> str:
+    """Return what is known of a run that is still on."""
+    return fields(
+        [
+            ("outcome", "none yet: this run is still on"),
+            ("run", run.run_id),
+            ("job", run.job),
+            ("started", f"{local(run.started_at)}, {span(now - run.started_at)} ago"),
+            ("workspace", run.workspace),
+            ("stdout", files.stdout),
+            ("stderr", files.stderr),
+            ("log", files.log),
+        ]
+    )
+
+
+def dry_run_text(plan: DryRun) -> str:
+    """Return what a run would do."""
+    if plan.reason is not None:
+        return f"{plan.job} would be refused: {plan.reason.value}: {plan.detail}"
+    pairs = [
+        ("cli", f"{plan.cli.path} {plan.cli.version or ''}".rstrip()),
+        ("isolation", plan.isolation),
+        ("workspace", plan.workspace),
+        ("guards", ", ".join(plan.guards) or "none"),
+        ("environment", " ".join(plan.environment)),
+        ("command", shlex.join(plan.argv)),
+        *(("finding", f"{each.id}: {each.detail}") for each in plan.findings),
+    ]
+    return f"{plan.job} would start now\n{fields(pairs)}"
+
+
 def _ending(record: RunRecord) -> str:
     parts = []
     if record.exit_code is not None:
@@ -62,10 +124,16 @@ def _ending(record: RunRecord) -> str:
     return ", ".join(parts)
 
 
-def runs_text(records: Sequence[RunRecord], running: Sequence[OpenRun]) -> str:
-    """Return runs as a table, those still on first."""
+def runs_text(records: Sequence[RunRecord], running: Sequence[OpenRun], *, filtered: bool) -> str:
+    """Return runs as a table, those still on first.
+
+    Args:
+        records: closed runs, newest first.
+        running: runs that are on.
+        filtered: only some of all runs were asked for.
+    """
     if not records and not running:
-        return "no runs yet; start one: harness run JOB"
+        return "no such runs" if filtered else "no runs yet; start one: harness run JOB"
     rows = [[run.run_id, run.job, "running", "", local(run.started_at), ""] for run in running]
     rows += [
         [
@@ -78,4 +146,5 @@ def runs_text(records: Sequence[RunRecord], running: Sequence[OpenRun]) -> str:
         ]
         for record in records
     ]
-    return table(["run", "job", "outcome", "reason", "started", "took"], rows)
+    headings = ["run", "job", "outcome", "reason", "started", "took"]
+    return table(headings, rows, flexible=["reason"], optional=["job", "took"])

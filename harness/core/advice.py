@@ -1,4 +1,7 @@
-"""What to do next about a run: one line, with the command to give."""
+"""What to do next about a run: one line, the command to give first, then why.
+
+The two are parted so that the whole line can be given to a shell.
+"""
 
 from __future__ import annotations
 
@@ -6,86 +9,95 @@ from datetime import timedelta
 
 from harness.core.model import ErrorKind, Outcome, Reason, RunRecord
 
+_PARTED = "  # "
+_JOBS = "harness jobs list  # the jobs there are; start it by a name of these"
 _REFUSED = {
-    Reason.BAD_JOB: "mend the job's file, then: harness jobs check",
-    Reason.NOT_ACCEPTED: "read what changed and accept it: harness jobs accept {job}",
-    Reason.ALREADY_RUNNING: "wait for the run that is on: harness runs list",
-    Reason.TOO_LATE: "the start was missed by too much; run it now: harness run {job}",
-    Reason.PAUSED: "the nights are paused; to go on: harness resume",
-    Reason.CLI_MISSING: "install agy or name it in harness.toml [agy] path; then: harness doctor",
-    Reason.CLI_TOO_OLD: "update agy to 1.1.3 or later; then: harness doctor",
-    Reason.CANONICAL_SUSPENDED: "see what suspends canonical writes: harness canonical status",
+    Reason.BAD_JOB: "harness jobs check  # mend the job's file until it finds nothing",
+    Reason.NOT_ACCEPTED: "harness jobs accept {job}  # once you have read what changed",
+    Reason.ALREADY_RUNNING: "harness runs list  # wait for the run that is on",
+    Reason.TOO_LATE: "{again}  # the start was missed by too much; this runs it now",
+    Reason.PAUSED: "harness resume  # the nights are paused",
+    Reason.CLI_MISSING: "harness doctor  # install agy, or name it in harness.toml [agy] path",
+    Reason.CLI_TOO_OLD: "harness doctor  # update agy to 1.1.3 or later",
+    Reason.CANONICAL_SUSPENDED: "harness canonical status  # what suspends canonical writes",
     Reason.RULES_TOO_BROAD: "narrow the allow rules that stand in the way",
     Reason.ISOLATION_UNAVAILABLE: 'set isolate = "auto" in the job, or provide the isolation',
-    Reason.STORE_UNREACHABLE: "look at the store: harness doctor",
-    Reason.DISK: "free some disk space; then: harness run {job}",
+    Reason.STORE_UNREACHABLE: "harness doctor  # look at the store",
+    Reason.DISK: "{again}  # once there is space on the disk",
     Reason.BUDGET: "the budget of the job is spent",
     Reason.QUOTA: "the quota is spent; wait for its reset",
 }
 _ERRORED = {
-    Reason.SPAWN: "the CLI could not be started: harness doctor",
-    Reason.HARNESS_CRASHED: "its watcher was killed in mid-run; look at the machine, then: {again}",
-    Reason.INTERRUPTED: "the run was stopped from outside; to repeat it: {again}",
-    Reason.TIMEOUT: "give it more time (`timeout`) or less to do; then: {again}",
-    Reason.IDLE: "it went silent; see the log: harness runs log {run}",
-    Reason.MEMORY: "it took more memory than `memory` allows; then: {again}",
-    Reason.OUTPUT_LIMIT: "it printed more than `max_output` allows: harness runs log {run}",
-    Reason.AUTH: "sign in: run agy once by hand; then: {again}",
-    Reason.USAGE: "the CLI did not take the command line; see `args` of the job: {show}",
-    Reason.CRASH: "the CLI itself crashed; see: harness runs log {run}",
-    Reason.WRONG_WORKSPACE: "it worked in another folder than the job's: {show}",
-    Reason.TTY: "the CLI wanted a terminal; look at `args` of the job: {show}",
-    Reason.TRUNCATED: "it ran out of its time; raise `timeout`, then: {again}",
-    Reason.INCOMPLETE: "background work was cut off; see: harness runs log {run}",
-    Reason.STATUS: "the turn failed though it exited 0; see: harness runs log {run}",
-    Reason.EMPTY_OUTPUT: "it said nothing at all; see: harness runs log {run}",
+    Reason.SPAWN: "harness doctor  # the CLI could not be started",
+    Reason.HARNESS_CRASHED: "{again}  # its watcher was killed in mid-run; look at the machine",
+    Reason.INTERRUPTED: "{again}  # the run was stopped from outside; this repeats it",
+    Reason.TIMEOUT: "{again}  # with more time (`timeout`) or less to do",
+    Reason.IDLE: "{log}  # it went silent",
+    Reason.MEMORY: "{again}  # it took more than `memory` allows",
+    Reason.OUTPUT_LIMIT: "{log}  # it printed more than `max_output` allows",
+    Reason.AUTH: "{again}  # after a login: run agy once by hand",
+    Reason.USAGE: "{show}  # the CLI did not take its command line; see `args` of the job",
+    Reason.CRASH: "{log}  # the CLI itself crashed",
+    Reason.WRONG_WORKSPACE: "{show}  # it worked in another folder than the job's",
+    Reason.TTY: "{show}  # the CLI wanted a terminal; look at `args` of the job",
+    Reason.TRUNCATED: "{again}  # with a longer `timeout`: it ran out of its time",
+    Reason.INCOMPLETE: "{log}  # background work was cut off",
+    Reason.STATUS: "{log}  # the turn failed though it exited 0",
+    Reason.EMPTY_OUTPUT: "{log}  # it said nothing at all",
 }
 _AGY_ERROR = {
-    ErrorKind.QUOTA: "{reset}then: {again}",
-    ErrorKind.AUTH: "the login or API key was refused; sign in, then: {again}",
-    ErrorKind.TRANSIENT: "a passing failure of the service; run it again: {again}",
-    ErrorKind.CONTENT_FILTER: "the content filter stopped it; reword the prompt: {show}",
-    ErrorKind.CONFIG: "a tool or model is not configured; see: {show}",
-    ErrorKind.INVALID_ARGUMENT: "the service refused the request; start afresh: {again}",
-    ErrorKind.OTHER: "see what it said: {show}",
+    ErrorKind.QUOTA: "{again}  # {reset}",
+    ErrorKind.AUTH: "{again}  # after a login: login or API key were refused",
+    ErrorKind.TRANSIENT: "{again}  # a passing failure of the service",
+    ErrorKind.CONTENT_FILTER: "{show}  # the content filter stopped it; reword the prompt",
+    ErrorKind.CONFIG: "{show}  # a tool or model is not configured",
+    ErrorKind.INVALID_ARGUMENT: "{again}  # the service refused the request; this starts afresh",
+    ErrorKind.OTHER: "{show}  # what it said",
 }
 _UNTOUCHED = {
-    Reason.DENIED: "a tool was denied; see which: {show}",
-    Reason.EMPTY: "a declared artefact is missing or empty; see: {show}",
-    Reason.UNWATCHED: "none of its canonical data could be read; check `guard`: {show}",
+    Reason.DENIED: "{show}  # a tool was denied",
+    Reason.EMPTY: "{show}  # a declared artefact is missing or empty",
+    Reason.UNWATCHED: "{show}  # none of its canonical data could be read; check `guard`",
 }
 
 
 def advise(record: RunRecord) -> str:
     """Return the next step for a run; empty where there is nothing to do."""
-    text = _text(record)
-    reset = "wait for the quota to reset; "
+    reset = "once the quota has reset"
     if record.agy_errors and record.agy_errors[-1].resets_in_s:
         at = record.ended_at + timedelta(seconds=record.agy_errors[-1].resets_in_s)
-        reset = f"the quota resets at {at:%Y-%m-%dT%H:%MZ}; "
-    return text.format(
+        reset = f"from {at:%Y-%m-%dT%H:%MZ}, when the quota resets"
+    return _text(record).format(
         job=record.job,
-        run=record.run_id,
         again=f"harness run {record.job}",
         show=f"harness runs show {record.run_id}",
+        log=f"harness runs log {record.run_id}",
+        restore=f"harness runs restore {record.run_id}",
+        ack=f"harness runs ack {record.run_id} --reason …",
         reset=reset,
     )
+
+
+def command_and_words(advice: str) -> tuple[str, str]:
+    """Return the command that an advice begins with, empty where it has none, and the rest."""
+    command, parted, words = advice.partition(_PARTED)
+    if parted:
+        return command, words
+    return (advice, "") if advice.startswith("harness ") else ("", advice)
 
 
 def _text(record: RunRecord) -> str:
     match record.outcome:
         case Outcome.REFUSED:
-            return _REFUSED[record.reason]
+            unknown = record.reason is Reason.BAD_JOB and record.detail.startswith("no job ")
+            return _JOBS if unknown else _REFUSED[record.reason]
         case Outcome.BYPASSED:
-            return (
-                "look at it: {show}; put the files back: harness runs restore {run}; "
-                "then: harness runs ack {run} --reason …"
-            )
+            return "{show}  # then put the files back: {restore}; then: {ack}"
         case Outcome.HELD:
-            return "decide: harness pending list, then harness approve ID or harness reject ID"
+            return "harness pending list  # then: harness approve ID, or harness reject ID"
         case Outcome.UNTOUCHED:
             return _UNTOUCHED.get(record.reason, "")
         case Outcome.ERRORED:
             if record.reason.value.startswith("agy_error.") and record.agy_errors:
                 return _AGY_ERROR[record.agy_errors[-1].kind]
-            return _ERRORED.get(record.reason, "see what happened: harness runs log {run}")
+            return _ERRORED.get(record.reason, "{log}  # what happened")

@@ -256,7 +256,6 @@ class Observation:
         delayed: of these, how many a policy applies without a person.
         wrong_workspace: the CLI worked in another folder than the job's.
         may_touch_canonical: the job declares the canonical tier or guarded paths.
-        artefacts_declared: the job declares what it produces.
     """
 
     refusal: Reason | None = None
@@ -359,3 +358,13 @@ class RunRecord:
     ended_at: datetime
     duration_s: float
     advice: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acknowledgement:
+    """A person's word on a bypassed run."""
+
+    run_id: str
+    at: datetime
+    actor: str
+    reason: str

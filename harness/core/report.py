@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from harness.core.diffs import Diff
-from harness.core.model import Outcome, RunRecord
+from harness.core.model import Acknowledgement, Outcome, RunRecord
 from harness.core.tiers import Proposal
 
 TAKE_STOCK = "take stock of the allow rules: that nothing changed does not mean nothing could"
@@ -46,12 +47,14 @@ class Change:
 
     Attributes:
         title: the proposal or path, in words.
-        base_moved: the key has another version now than when it was proposed.
+        base_moved: the key has another version now than when an open proposal was made.
+        new_key: nothing stands there yet.
     """
 
     title: str
     diff: Diff
     base_moved: bool = False
+    new_key: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +65,7 @@ class MorningReport:
         counts: runs by outcome, every outcome named.
         pending: open proposals: waiting, quarantined, or of a run still on.
         notes: what the reader must know of the report itself, such as a read-only store.
+        acknowledged: what a person said about bypasses of this night, in the order of the runs.
     """
 
     since: datetime
@@ -75,6 +79,15 @@ class MorningReport:
     metrics: Mapping[str, float] = field(default_factory=dict)
     advice: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    acknowledged: tuple[Acknowledgement, ...] = ()
+
+    @property
+    def open_bypasses(self) -> list[RunRecord]:
+        """Return the bypassed runs that nobody has acknowledged, newest first."""
+        known = {word.run_id for word in self.acknowledged}
+        return [
+            run for run in self.runs if run.outcome is Outcome.BYPASSED and run.run_id not in known
+        ]
 
 
 def compose(
@@ -86,6 +99,7 @@ def compose(
     pending: Sequence[Proposal],
     expired: Sequence[Proposal],
     notes: Sequence[str] = (),
+    acknowledged: Sequence[Acknowledgement] = (),
 ) -> MorningReport:
     """Return the report of a night from what the store holds; counts and advice are derived."""
     counts = dict.fromkeys(Outcome, 0)
@@ -104,13 +118,19 @@ def compose(
             for run in runs
             for finding in run.findings
         ),
-        advice=_advice(runs),
+        advice=_advice(runs, {word.run_id for word in acknowledged}),
         notes=tuple(notes),
+        acknowledged=tuple(acknowledged),
     )
 
 
-def _advice(runs: Sequence[RunRecord]) -> tuple[str, ...]:
-    lines = dict.fromkeys(f"{run.job}: {run.advice}" for run in _urgent(runs) if run.advice)
+def _advice(runs: Sequence[RunRecord], acknowledged: AbstractSet[str]) -> tuple[str, ...]:
+    """Return what to do, the most urgent first; nothing more about an acknowledged bypass."""
+    lines = dict.fromkeys(
+        f"{run.job}: {run.advice}"
+        for run in _urgent(runs)
+        if run.advice and run.run_id not in acknowledged
+    )
     fourth_row = (Outcome.UNTOUCHED, Outcome.BYPASSED)
     if any(run.outcome in fourth_row for run in runs):
         lines[TAKE_STOCK] = None

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import shlex
 from dataclasses import dataclass, field
 
 from harness.agy.roots import guard_roots
 from harness.core.model import CliIdentity, Finding, Reason
 from harness.services.house import House
 from harness.services.preflight import NotReady, preflight
-from harness.services.prepare import command_of, new_run_id
+from harness.services.prepare import command_of, dated, new_run_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,22 +35,6 @@ class DryRun:
     guards: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
 
-    def text(self) -> str:
-        """Return it for a person."""
-        if self.reason is not None:
-            return f"{self.job} would be refused: {self.reason.value}: {self.detail}"
-        lines = [
-            f"{self.job} would start now",
-            f"  cli          {self.cli.path} {self.cli.version or ''}".rstrip(),
-            f"  isolation    {self.isolation}",
-            f"  workspace    {self.workspace}",
-            f"  guards       {', '.join(self.guards) or 'none'}",
-            f"  environment  {' '.join(self.environment)}",
-            f"  command      {shlex.join(self.argv)}",
-        ]
-        lines += [f"  finding      {each.id}: {each.detail}" for each in self.findings]
-        return "\n".join(lines)
-
 
 def dry_run(house: House, name: str, *, unattended: bool) -> DryRun:
     """Return what a run of a job would do now."""
@@ -63,7 +46,8 @@ def dry_run(house: House, name: str, *, unattended: bool) -> DryRun:
     job = checked.job
     workspace = os.path.realpath(job.workspace)
     run_id = new_run_id(job.name, house.state.now())
-    command = command_of(house, checked, run_id, workspace, gate="(a socket)")
+    today = dated(checked, house.state.now())
+    command = command_of(house, today, run_id, workspace, gate="(a socket)")
     return DryRun(
         ready=True,
         job=name,

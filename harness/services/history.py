@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from harness.agy.guards import TooLarge, snapshot
 from harness.core.diffs import content_diff
 from harness.core.evidence import FileDigest, PathKind, below, changed_paths
-from harness.core.model import Outcome, RunRecord
+from harness.core.model import Acknowledgement, Outcome, RunRecord
 from harness.core.report import Change
 from harness.core.restored import RestoreResult
-from harness.errors import UnknownName, UsageProblem
+from harness.errors import GateRefused, UnknownName, UsageProblem
 from harness.services.house import House
 from harness.services.plan import load_plan
 from harness.services.restore import restore
 from harness.services.run_files import files_of
 from harness.stores.copies import Copies
-from harness.stores.protocols import Acknowledgement, State
+from harness.stores.protocols import State
 from harness.stores.snapshots import load_snapshot
 
 _SHOWN_CHANGES = 50
@@ -44,7 +45,14 @@ def find_run(state: State, prefix: str) -> RunRecord:
 
 
 def acknowledge(house: House, record: RunRecord, reason: str) -> Acknowledgement:
-    """Take note of a bypass. Raises `UsageProblem` for a run that bypassed nothing."""
+    """Take note of a bypass.
+
+    Raises:
+        GateRefused: no reason is given.
+        UsageProblem: the run bypassed nothing.
+    """
+    if not reason.strip():
+        raise GateRefused("a reason is required: say what you found and did")
     if record.outcome is not Outcome.BYPASSED:
         raise UsageProblem(
             f"run {record.run_id} is {record.outcome.value}, not bypassed: "
@@ -91,12 +99,19 @@ def restore_run(house: House, record: RunRecord, *, force: bool) -> RestoreResul
     """Put guarded files back to what stood before a run.
 
     Raises:
-        UsageProblem: none changed, or what it changed is not known precisely enough.
+        UsageProblem: none changed, what it changed is not known precisely enough, or a run that
+            is on works there.
     """
+    with house.lock():  # no run is claimed and none is settled meanwhile
+        return _restore_locked(house, record, force=force)
+
+
+def _restore_locked(house: House, record: RunRecord, *, force: bool) -> RestoreResult:
     snapshots = _snapshots(house, record)
     if snapshots is None:
         raise _nothing_to_restore(record)
     before, after, roots = snapshots
+    _require_quiet(house, roots)
     result = restore(
         record.run_id,
         before=before,
@@ -107,8 +122,10 @@ def restore_run(house: House, record: RunRecord, *, force: bool) -> RestoreResul
         force=force,
         before_write=house.before_write,
     )
+    standing = before if result.complete else snapshot(roots, before)
     with house.state.transaction():
-        house.state.guards.remember(roots, before)
+        if not isinstance(standing, TooLarge):
+            house.state.guards.remember(roots, standing)
         house.state.events.append(
             "run.restored",
             actor=house.actor,
@@ -116,6 +133,16 @@ def restore_run(house: House, record: RunRecord, *, force: bool) -> RestoreResul
             facts={"complete": str(result.complete).lower()},
         )
     return result
+
+
+def _require_quiet(house: House, roots: tuple[str, ...]) -> None:
+    for run in house.state.runs.unfinished():
+        theirs = (run.workspace, *run.guards)
+        if any(below(one, roots) for one in theirs) or any(below(one, theirs) for one in roots):
+            raise UsageProblem(
+                f"run {run.run_id} of {run.job} is on and works there: nothing was put back",
+                hint="restore when it has ended",
+            )
 
 
 def _snapshots(

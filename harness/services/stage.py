@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -40,6 +41,19 @@ def set_up(folder: Path) -> Home:
         shutil.copyfile(shipped / f"{job}.toml", home.nightly / f"{job}.toml")
     shutil.copyfile(shipped / "stand-in" / "fake-agy.toml", user / "fake-agy.toml")
     return home
+
+
+def look_around(folder: Path) -> Path:
+    """Write a program that gives any command of the harness on this stage; returns its path."""
+    program = folder / "harness"
+    named = environment_of(folder, "")
+    path = named.pop("PATH").removesuffix(":")
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in named.items()]
+    lines.append(f'export PATH={shlex.quote(path)}:"$PATH"')
+    lines.append(f'exec {shlex.quote(str(folder / "bin" / "harness"))} "$@"')
+    program.write_text("\n".join(("#!/bin/sh", *lines, "")), encoding="utf-8")
+    program.chmod(0o755)
+    return program
 
 
 def _program(path: Path, module: str) -> None:

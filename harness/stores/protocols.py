@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Protocol
 
 from harness.core.evidence import ApprovedChange, FileDigest, Head
-from harness.core.model import Outcome, RunRecord
+from harness.core.model import Acknowledgement, Outcome, RunRecord
 from harness.core.process import ProcessIdentity
 from harness.core.tiers import CanonicalValue, JournalEntry, Proposal, ProposalState
 
@@ -73,16 +73,7 @@ class OpenRun:
     started_at: datetime
     owner: ProcessIdentity
     child: ProcessIdentity | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Acknowledgement:
-    """A person's word on a bypassed run."""
-
-    run_id: str
-    at: datetime
-    actor: str
-    reason: str
+    guards: tuple[str, ...] = ()
 
 
 class Runs(Protocol):
@@ -151,6 +142,10 @@ class Runs(Protocol):
         """
         ...
 
+    def acknowledgement(self, run_id: str) -> Acknowledgement | None:
+        """Return what a person said about a bypassed run; None where nobody did."""
+        ...
+
     def unacknowledged_bypasses(self) -> list[RunRecord]:
         """Return bypassed runs that nobody has acknowledged, newest first."""
         ...
@@ -183,7 +178,8 @@ class Proposals(Protocol):
 
         Same key and value of one run is one proposal; another value supersedes it, and the first
         value again brings the first proposal back. A write without a run is `pending` at once.
-        Raises `GateRefused` for a run that is not open, and for a bad key or value.
+        Raises `GateRefused` for a run that is not open, for a bad key or value, and for the same
+        write of a run again once it was rejected or has expired.
         """
         ...
 

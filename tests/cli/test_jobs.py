@@ -74,7 +74,7 @@ def test_jobs_are_listed_with_what_is_wrong(home: Home) -> None:
     write_job(home, "good", schedule="daily", tiers=["journal", "canonical"])
     write_job(home, "bad", timeout="x")
     text = harness("jobs", "list", "--home", home.root).stdout
-    assert [line.split()[0] for line in text.splitlines()] == ["NAME", "bad", "good"]
+    assert [line.split()[0] for line in text.splitlines()] == ["name", "bad", "good"]
     bad, good = harness("--home", home.root, "jobs", "list", "--json").json
     assert good == {
         "name": "good",

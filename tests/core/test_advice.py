@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from harness.cli.group import COMMANDS
-from harness.core.advice import advise
+from harness.core.advice import advise, command_and_words
 from harness.core.model import AgyError, ErrorKind, Outcome, Reason, RunRecord
 
 AT = datetime(2026, 11, 30, 2, 30, tzinfo=UTC)
@@ -78,3 +78,17 @@ def test_braces_of_a_hostile_name_are_left_alone() -> None:
     """A job's name cannot make the text fail or reach into the record."""
     told = advise(record(Outcome.ERRORED, Reason.TIMEOUT, job="{run.__class__}"))
     assert "{run.__class__}" in told
+
+
+def test_the_command_comes_first() -> None:
+    """An advice is a command that a shell takes as it is, with its reason as a comment."""
+    told = advise(record(Outcome.ERRORED, Reason.TIMEOUT))
+    assert command_and_words(told)[0] == "harness run ads"
+    assert command_and_words("harness resume") == ("harness resume", "")
+    assert command_and_words("some words") == ("", "some words")
+
+
+def test_a_job_that_does_not_exist_has_no_file_to_mend() -> None:
+    """Whoever mistyped a name is sent to the names."""
+    told = advise(record(Outcome.REFUSED, Reason.BAD_JOB, detail="no job dead-link in /h"))
+    assert told.startswith("harness jobs list")

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.core.layout import Style, span, time_left
 from harness.core.model import (
+    Acknowledgement,
     Evidence,
     Finding,
     Outcome,
@@ -18,7 +20,7 @@ from harness.core.model import (
     Verdict,
 )
 from harness.core.report import TAKE_STOCK, MorningReport, RunningRun, compose
-from harness.core.screen import SCREEN_HEIGHT, Style, screen, span, time_left
+from harness.core.screen import SCREEN_HEIGHT, screen
 from harness.core.tiers import Proposal, ProposalState, sha256_of
 
 NIGHT = datetime(2026, 11, 29, 18, 0, tzinfo=UTC)
@@ -74,6 +76,7 @@ def report(
     running: list[RunningRun] | None = None,
     expired: list[Proposal] | None = None,
     notes: list[str] | None = None,
+    acknowledged: list[Acknowledgement] | None = None,
 ) -> MorningReport:
     """Return the report of a night."""
     return compose(
@@ -84,6 +87,7 @@ def report(
         pending=pending or [],
         expired=expired or [],
         notes=notes or [],
+        acknowledged=acknowledged or [],
     )
 
 
@@ -183,7 +187,7 @@ def test_running_expired_quarantined_and_notes_are_on_the_screen() -> None:
     for words in (
         "long  for 13h",
         "expired since 1: ads/2",
-        "1 quarantined proposal",
+        "QUARANTINED  1 proposal of runs that went wrong",
         "note: the store is read-only",
         "REFUSED",
         "paused",
@@ -198,6 +202,62 @@ def test_times_are_local_and_words_are_as_written() -> None:
     assert "Mon 30 Nov 03:00 → Mon 30 Nov 16:00" in lines[0]
     (reason,) = [line for line in lines if "下限が低い" in line]
     assert "\x1b" not in reason
+
+
+def word(of: RunRecord) -> Acknowledgement:
+    """Return what a person said about a bypass."""
+    at = MORNING - timedelta(minutes=30)
+    return Acknowledgement(run_id=of.run_id, at=at, actor="root@cli", reason="put\nback")
+
+
+def test_an_acknowledged_bypass_is_no_fresh_alarm() -> None:
+    """It stands last with who, when and why; the headline says that nothing is new."""
+    seen = run("prices", Outcome.BYPASSED)
+    made = report([seen, run("quiet", Outcome.UNTOUCHED)], acknowledged=[word(seen)])
+    lines = text_of(made)
+    assert lines[1].startswith("Nothing new got past the gate; 1 bypass acknowledged.")
+    text = "\n".join(lines)
+    assert "acknowledged 15:30 by root: put back" in text
+    assert text.index("UNTOUCHED") < text.index("BYPASSED, and acknowledged")
+    assert not any(advice.startswith("prices") for advice in made.advice)
+
+
+def test_only_unhandled_bypasses_are_counted_in_the_headline() -> None:
+    """Of two, one acknowledged: one is left, and it is what waits."""
+    seen, fresh = run("seen", Outcome.BYPASSED), run("fresh", Outcome.BYPASSED)
+    lines = text_of(report([fresh, seen], acknowledged=[word(seen)]))
+    assert lines[1] == "1 run changed canonical data past the gate."
+    assert made_section(lines, "BYPASSED  changed")[0].startswith("  fresh")
+
+
+def made_section(lines: list[str], title: str) -> list[str]:
+    """Return the lines below a section's title, up to the next blank one."""
+    start = next(at for at, line in enumerate(lines) if line.startswith(title)) + 1
+    end = next((at for at in range(start, len(lines)) if not lines[at]), len(lines))
+    return lines[start:end]
+
+
+def test_failures_are_folded_by_job_and_reason() -> None:
+    """Three of a kind take one row, with the newest cause; another reason has its own."""
+    failed = [run("ads", Outcome.ERRORED, detail=f"cause {number}") for number in range(3)]
+    lines = made_section(
+        text_of(report([*failed, run("ads", Outcome.ERRORED, Reason.IDLE)])), "ERRORED"
+    )
+    assert lines[0] == "  ads  timeout ×3  cause 0"
+    assert lines[2].startswith("  ads  idle")
+
+
+def test_what_a_later_run_made_good_stands_below_what_is_open() -> None:
+    """The job ran well afterwards: no advice any more, and what came of it."""
+    failed = run("ads", Outcome.ERRORED, ended_at=MORNING - timedelta(hours=2))
+    lines = made_section(
+        text_of(report([run("ads", Outcome.HELD), failed, run("open", Outcome.ERRORED)])), "ERRORED"
+    )
+    assert lines == [
+        "  open  timeout  some cause",
+        "    → harness run open",
+        "  ads  timeout  later: held",
+    ]
 
 
 runs = st.lists(
@@ -230,8 +290,7 @@ def test_the_screen_holds_the_whole_verdict(
         assert "BYPASSED" in text
     shown = sum(1 for line in lines if line.startswith("  0000"))
     hidden = [line for line in lines if "more: harness pending list" in line]
-    pending = sum(1 for each in waiting if each.state is ProposalState.PENDING)
-    assert shown == pending or hidden
+    assert shown == len(waiting) or hidden
 
 
 @pytest.mark.parametrize(

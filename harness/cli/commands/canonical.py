@@ -7,14 +7,14 @@ import sys
 
 import click
 
-from harness.cli.context import Options, common_options
+from harness.cli.context import CommandGroup, Options, common_options
 from harness.cli.render import emit, fields, note, table
 from harness.core.frames import CanonicalGet, ValueAnswer
 from harness.core.text import one_line
 from harness.errors import UsageProblem
 
 
-@click.group(name="canonical")
+@click.group(cls=CommandGroup, name="canonical")
 def command() -> None:
     """Read canonical data, and switch canonical writes on or off."""
 
@@ -118,12 +118,15 @@ def disable(options: Options, reason: str) -> None:
 def status(options: Options) -> None:
     """Say whether canonical writes are on, and what suspends them for which job."""
     from harness.cli.house import open_house
+    from harness.cli.render_runs import local
     from harness.services.enabling import status_of
+    from harness.services.switches import CANONICAL
 
     with open_house(options) as house:
         found = status_of(house)
         pairs = [("canonical writes", "enabled" if found.enabled else "disabled")]
-        if found.changed_by:
-            pairs.append(("switched by", found.changed_by))
+        switch = house.state.switches.get(CANONICAL)
+        if switch is not None:
+            pairs.append(("switched by", f"{switch.actor} at {local(switch.at)}"))
         pairs += [(each.job, f"{each.why}; {each.clear}") for each in found.suspended]
         emit(found, as_json=options.as_json, text=fields(pairs))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
+import sys
 import tempfile
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from harness.cli.render import emit, note
 from harness.core.model import Outcome
 from harness.core.tiers import ProposalState
 from harness.errors import HarnessError
-from harness.services.stage import JOBS, environment_of, set_up
+from harness.services.stage import JOBS, environment_of, look_around, set_up
 
 _EXPECTED = {
     "ad-floors": Outcome.HELD,
@@ -43,25 +45,34 @@ def command(options: Options, folder: str | None) -> int:
     place = place.resolve()
     os.environ.pop("HARNESS_AGY", None)
     os.environ.update(environment_of(place, os.environ.get("PATH", os.defpath)))
-    home = set_up(place)
+    set_up(place)
+    with contextlib.ExitStack() as stack:
+        if options.as_json:  # stdout is for the one result alone
+            stack.enter_context(contextlib.redirect_stdout(sys.stderr))
+        outcomes, waiting = _play(place)
+    played = outcomes == _EXPECTED and waiting == 1
+    if options.as_json:
+        emit({"ok": played, "folder": str(place), "outcomes": outcomes}, as_json=True)
+    note("" if played else "error: the night did not come out as it should")
+    note(f"look around: {shlex.quote(str(look_around(place)))} runs list")
+    note(f"throw away:  rm -r {shlex.quote(str(place))}")
+    return 0 if played else 1
+
+
+def _play(place: Path) -> tuple[dict[str, Outcome], int]:
+    """Play the night; returns what each job came to, and how many writes waited for a person."""
     note(f"the stage: {place} (four jobs, a price list, a stand-in for the CLI)")
     _say("canonical", "enable", "--yes")
     for job in JOBS:
         _say("run", job)
-    _say("report")
+    _say("report", "--no-pager")
     with open_house(Options()) as house:
         waiting = house.state.proposals.listed([ProposalState.PENDING])
         outcomes = {run.job: run.outcome for run in house.state.runs.recent()}
     for proposal in waiting:
         _say("approve", proposal.id, "--sha256", proposal.value_sha256)
         _say("canonical", "get", proposal.key)
-    played = outcomes == _EXPECTED and len(waiting) == 1
-    if options.as_json:
-        emit({"ok": played, "folder": str(place), "outcomes": outcomes}, as_json=True)
-    note("" if played else "error: the night did not come out as it should")
-    note(f"look around: HARNESS_HOME={shlex.quote(str(home.root))} harness runs list")
-    note(f"throw away:  rm -r {shlex.quote(str(place))}")
-    return 0 if played else 1
+    return outcomes, len(waiting)
 
 
 def _say(*words: str) -> None:

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from harness.cli.context import Options, common_options
+from harness.cli.context import CommandGroup, Options, common_options
 from harness.cli.inputs import text_from_file, text_from_stdin
 from harness.cli.render import emit
 from harness.core.frames import GateWrite, WriteAnswer
@@ -14,7 +14,7 @@ from harness.core.tiers import Tier
 from harness.errors import UsageProblem
 
 
-@click.group(name="gate")
+@click.group(cls=CommandGroup, name="gate")
 def command() -> None:
     """Write through the gate, from inside a run or a shell."""
 
@@ -72,5 +72,5 @@ def _value(value: str | None, value_file: str | None, stdin_mark: str | None) ->
 def _said(key: str, answer: WriteAnswer) -> str:
     if answer.applied:
         return f"{key}: written"
-    until = f" until {answer.expires_at:%Y-%m-%dT%H:%M:%SZ}" if answer.expires_at else ""
+    until = f" until {answer.expires_at.astimezone():%Y-%m-%d %H:%M}" if answer.expires_at else ""
     return f"{key}: held as {answer.pending_id}, not applied; a person decides{until}"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from harness.cli.context import Options, common_options
+from harness.cli.context import CommandGroup, Options, common_options
 from harness.cli.render import emit
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def command() -> None:
     """Say which folders with a harness.toml are homes."""
 

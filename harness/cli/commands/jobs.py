@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.context import Options, common_options, open_home
+from harness.cli.context import CommandGroup, Options, common_options, open_home
 from harness.cli.render import emit, fields, note, table
 from harness.errors import EXIT_USAGE
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from harness.stores.toml_files import Problem
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def command() -> None:
     """List, show, check and accept jobs."""
 
@@ -40,8 +40,9 @@ def list_jobs(options: Options) -> None:
     result = [_entry(job, standings) for job in jobs]
     columns = ("name", "tiers", "schedule", "workspace", "standing", "problem")
     rows = [[_cell(entry[column]) for column in columns] for entry in result]
-    text = table([column.upper() for column in columns], rows) if rows else _no_jobs(home)
-    emit(result, as_json=options.as_json, text=text)
+    flexible = ("name", "tiers", "schedule", "workspace", "problem")
+    text = table(columns, rows, flexible=flexible, optional=["workspace"])
+    emit(result, as_json=options.as_json, text=text if rows else _no_jobs(home))
 
 
 @command.command()
@@ -96,11 +97,8 @@ def check(options: Options) -> int:
     emit(result, as_json=options.as_json, text="\n".join([*lines, summary]))
     for notice in notices:
         note(f"notice: {notice.job}: {notice.key}: {notice.message}")
-    waiting = [
-        name
-        for name, standing in _standings(options, home, specs).items()
-        if standing != "accepted"
-    ]
+    standings = {} if general else _standings(options, home, specs)
+    waiting = [name for name, standing in standings.items() if standing != "accepted"]
     if waiting:
         note(f"hint: not accepted for unattended runs: {', '.join(waiting)}")
         note(f"hint: read it, then: harness jobs accept {waiting[0]}")

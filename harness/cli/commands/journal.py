@@ -7,16 +7,16 @@ import os
 import click
 
 from harness.agy.ancestry import Inside, inside
-from harness.cli.context import Options, common_options
+from harness.cli.context import CommandGroup, Options, common_options
 from harness.cli.door import ask, door_path
 from harness.cli.inputs import text_from_stdin
 from harness.cli.render import emit, table
 from harness.core.frames import JournalAnswer, JournalAppend, JournalList, WriteAnswer
-from harness.errors import InsideRefused
+from harness.errors import InsideRefused, UsageProblem
 from harness.services.gate import JOURNAL_PAGE_LIMIT
 
 
-@click.group(name="journal")
+@click.group(cls=CommandGroup, name="journal")
 def command() -> None:
     """Append to an agent's memory of 30 days, and list it."""
 
@@ -34,6 +34,8 @@ def append(
 ) -> None:
     """Note ENTRY (- reads standard input); it is there for 30 days."""
     entry = text_from_stdin() if entry == "-" else entry
+    if not entry.strip():
+        raise UsageProblem("an empty entry says nothing: give a sentence, or - for standard input")
     found = _inside(agent)
     if found is not None:
         request = JournalAppend(scope=scope, entry=entry, decision=decision)
@@ -63,11 +65,10 @@ def list_entries(options: Options, agent: str | None, scope: str | None, limit: 
 
         with open_house(options) as house:
             entries = house.state.journal.listed(agent_id=agent, scope=scope, limit=limit)
-    rows = [
-        [f"{each.created_at:%Y-%m-%d %H:%M}", each.agent_id, each.scope, each.entry]
-        for each in entries
-    ]
-    text = table(["written (UTC)", "agent", "scope", "entry"], rows) if rows else "no entries"
+    from harness.cli.render_runs import local
+
+    rows = [[local(each.created_at), each.agent_id, each.scope, each.entry] for each in entries]
+    text = table(["written", "agent", "scope", "entry"], rows) if rows else "no entries"
     emit(entries, as_json=options.as_json, text=text)
 
 

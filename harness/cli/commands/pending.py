@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from harness.cli.context import Options, common_options
+from harness.cli.context import CommandGroup, Options, common_options
 from harness.cli.house import open_house
 from harness.cli.render import emit
 from harness.cli.render_changes import pending_text, proposal_text
@@ -14,7 +14,7 @@ from harness.services.gate import find
 from harness.services.morning import change_of
 
 
-@click.group(name="pending")
+@click.group(cls=CommandGroup, name="pending")
 def command() -> None:
     """List and show canonical writes that wait for a person."""
 
@@ -40,6 +40,7 @@ def show(options: Options, id: str) -> None:  # noqa: A002
         proposal = house.state.proposals.get(find(house.state, id))
         if proposal is None:
             raise UnknownName(f"no proposal is called {id!r}")
+        run = house.state.runs.get(proposal.run_id) if proposal.run_id else None
         change = change_of(house.state, proposal)
-        text = proposal_text(proposal, change, house.state.now())
+        text = proposal_text(proposal, change, house.state.now(), run)
         emit(proposal, as_json=options.as_json, text=text)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from harness.cli.context import Options, common_options
+from harness.cli.context import CommandGroup, Options, common_options
 from harness.cli.house import open_house
 from harness.cli.render_checks import show_checks
 from harness.services.doctor import report_of, store_checks
 
 
-@click.group(name="state")
+@click.group(cls=CommandGroup, name="state")
 def command() -> None:
     """Check and look after the stored state."""
 

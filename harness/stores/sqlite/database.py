@@ -132,8 +132,7 @@ class Database:
                 raise StoreDamaged(
                     f"{path}: was deleted or replaced while it was in use; "
                     "what was written last is not stored",
-                    hint="find out who did that; then bring back a backup with "
-                    "`harness state restore`",
+                    hint="find out who did that; then put a backup of yours in its place",
                 )
 
     def _require_transaction(self) -> None:

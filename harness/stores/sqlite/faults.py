@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.errors import StoreDamaged, StoreProblem
 
-_RESTORE = "keep the file, and bring back a backup with `harness state restore`"
+_RESTORE = "keep the file, and put a backup of yours in its place"
 _NO_SPACE = "make room on that disk; what was acknowledged before is safe"
 _READ_ONLY = "mount the disk writable, or read with `harness report`"
 _PERMISSION = "check who owns the file and its folder; the harness needs both for itself"

@@ -8,11 +8,11 @@ from datetime import datetime
 
 import msgspec
 
-from harness.core.model import Outcome, RunRecord
+from harness.core.model import Acknowledgement, Outcome, RunRecord
 from harness.core.process import ProcessIdentity
 from harness.core.tiers import sha256_of
 from harness.errors import StoreProblem, UnknownName, UsageProblem
-from harness.stores.protocols import Acknowledgement, Busy, Claimed, ClaimRequest, OpenRun
+from harness.stores.protocols import Busy, Claimed, ClaimRequest, OpenRun
 from harness.stores.sqlite import run_rows as sql
 from harness.stores.sqlite.database import Database
 from harness.stores.sqlite.events import HARNESS, SqliteEvents
@@ -154,7 +154,16 @@ class SqliteRuns:
             word = (run_id, now, clean(actor), words)
             if self._database.change("run.acknowledge", sql.ACKNOWLEDGE, word):
                 self._record("run.acknowledged", run_id, actor, reason_sha256=sha256_of(words))
-            row = self._database.rows(sql.ACKNOWLEDGEMENT, (run_id,))[0]
+            noted = self.acknowledgement(run_id)
+        if noted is None:
+            raise StoreProblem(f"the acknowledgement of run {run_id} cannot be read back")
+        return noted
+
+    def acknowledgement(self, run_id: str) -> Acknowledgement | None:
+        """Return what a person said about a bypassed run; None where nobody did."""
+        row = self._database.row(sql.ACKNOWLEDGEMENT, (run_id,))
+        if row is None:
+            return None
         return Acknowledgement(
             run_id=run_id, at=to_time(row["at"]), actor=row["actor"], reason=row["reason"]
         )
