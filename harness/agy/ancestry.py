@@ -16,15 +16,13 @@ from harness.agy.table import (
     read_name,
     read_row,
 )
+from harness.core.environment import CLI_PREFIX, GATE, RUN_ID
 from harness.core.process import ProcessIdentity
 from harness.errors import DoorProblem
 
 if TYPE_CHECKING:
     import socket
 
-RUN_VARIABLE = "HARNESS_RUN_ID"
-GATE_VARIABLE = "HARNESS_GATE"
-CLI_PREFIX = "ANTIGRAVITY_"
 RUN_NAME = "harness:run"
 """The name that a harness carries in the process table while it sees a run through (Linux).
 
@@ -150,10 +148,10 @@ class _Search:
 
     @property
     def complete(self) -> bool:
-        return len(self._values) == len((RUN_VARIABLE, GATE_VARIABLE))
+        return len(self._values) == len((RUN_ID, GATE))
 
     def look(self, pid: int, environment: Mapping[str, str]) -> None:
-        for name in (RUN_VARIABLE, GATE_VARIABLE):
+        for name in (RUN_ID, GATE):
             if name in environment:
                 self._first = self._first or (name, pid)
                 if environment[name]:
@@ -170,16 +168,14 @@ class _Search:
             return None
         variable, pid = self._first
         return Inside(
-            run_id=self._values.get(RUN_VARIABLE),
-            gate=self._values.get(GATE_VARIABLE),
+            run_id=self._values.get(RUN_ID),
+            gate=self._values.get(GATE),
             variable=variable,
             pid=pid,
         )
 
 
-_PREFIXES = tuple(
-    os.fsencode(text) for text in (RUN_VARIABLE + "=", GATE_VARIABLE + "=", CLI_PREFIX)
-)
+_PREFIXES = tuple(os.fsencode(text) for text in (RUN_ID + "=", GATE + "=", CLI_PREFIX))
 
 
 def _marked(block: bytes) -> dict[str, str]:

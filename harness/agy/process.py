@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO
 
-from harness.agy.ancestry import RUN_VARIABLE
 from harness.agy.host import identity_of
 from harness.agy.table import LINUX
 from harness.agy.tree import Tree, keys_below
+from harness.core.environment import RUN_ID
 from harness.core.process import ProcessIdentity
 from harness.errors import HostProblem
 
@@ -196,7 +196,7 @@ def _child_of(
         process.kill()
         process.wait()
         raise HostProblem(f"the process just started, {process.pid}, cannot be seen")
-    run_id = env.get(RUN_VARIABLE) or None
+    run_id = env.get(RUN_ID) or None
     return Child(
         identity=identity,
         tree=Tree(identity, run_id=run_id, before=before, adopting=adopting),

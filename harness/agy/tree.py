@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from harness.agy.ancestry import RUN_VARIABLE, ancestors
+from harness.agy.ancestry import ancestors
 from harness.agy.host import boot_id, born, is_row_of, row_of, same_boot
 from harness.agy.kill import kill_group, kill_row, reap
 from harness.agy.table import (
@@ -27,6 +27,7 @@ from harness.agy.table import (
     read_row,
     read_table,
 )
+from harness.core.environment import RUN_ID
 from harness.core.process import ProcessIdentity
 
 Pause = Callable[[float], None]
@@ -78,7 +79,7 @@ class Tree:
             adopting: the harness is the subreaper: its other descendants are the run's.
         """
         self._child = child
-        self._entry = None if run_id is None else f"{RUN_VARIABLE}={run_id}".encode()
+        self._entry = None if run_id is None else f"{RUN_ID}={run_id}".encode()
         self._before = frozenset(before)
         self._adopting = adopting
         self._own = os.getpid()

@@ -12,6 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from harness.agy.ancestry import Inside
+from harness.core.environment import GATE
 from harness.core.frames import FRAME_LIMIT, Refused, Request, decode_reply, encode_request
 from harness.errors import DoorProblem, GateRefused
 
@@ -24,7 +25,7 @@ A = TypeVar("A")
 
 def door_path(inside: Inside, environment: Mapping[str, str]) -> str:
     """Return where the run's socket is, or raise `DoorProblem` where there is none."""
-    for candidate in (environment.get("HARNESS_GATE"), inside.gate, ISOLATED_GATE):
+    for candidate in (environment.get(GATE), inside.gate, ISOLATED_GATE):
         # No Path here and below: it takes longer to load than the rest of this module.
         if candidate and os.path.exists(candidate):  # noqa: PTH110
             return candidate

@@ -22,13 +22,6 @@ _LARGEST_RESERVE_S = 90.0
 _RESERVE_SHARE = 0.1
 _SHORTEST_PRINT_TIMEOUT_S = 1
 _NO_SLASH_PREFIX = "Your task:\n"
-#: What the harness sets itself; a job's own argument of that name is overruled.
-_OWN_FLAGS = frozenset(
-    {
-        *("p", "print", "prompt", "print-timeout", "log-file"),
-        *("output-format", "input-format"),
-    }
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +78,6 @@ def build(
     log_file: str,
     prompt_file: str,
     run_environment: Mapping[str, str],
-    prompt: str | None = None,
-    conversation_id: str | None = None,
 ) -> Command:
     """Return the command that runs a job once.
 
@@ -97,13 +88,11 @@ def build(
         log_file: where the CLI shall write its log.
         prompt_file: where a prompt goes that fits neither argument nor stdin; `prompt_file_in`.
         run_environment: the whole environment; `environment`.
-        prompt: in place of the job's own prompt, which a batch job has none of.
-        conversation_id: the conversation to resume.
 
     Raises:
         ConfigurationProblem: there is no prompt.
     """
-    text = prompt if prompt is not None else job.prompt
+    text = job.prompt
     if text is None or not text.strip():
         raise ConfigurationProblem(
             f"job {job.name}: no prompt to give to the CLI", hint="set prompt or prompt_file"
@@ -116,7 +105,7 @@ def build(
     argv = (
         binary,
         *job.args,
-        *_flags(job, log_file=log_file, conversation_id=conversation_id),
+        *_flags(job, log_file=log_file),
         *_format_flags(output_format),
         *slash_flags,
         *route.arguments,
@@ -133,7 +122,7 @@ def build(
     )
 
 
-def _flags(job: JobSpec, *, log_file: str, conversation_id: str | None) -> tuple[str, ...]:
+def _flags(job: JobSpec, *, log_file: str) -> tuple[str, ...]:
     flags = ["--add-dir", job.workspace]
     flags += ["--print-timeout", f"{print_timeout_s(job.timeout_s)}s"]
     flags += ["--log-file", log_file]
@@ -143,8 +132,6 @@ def _flags(job: JobSpec, *, log_file: str, conversation_id: str | None) -> tuple
         flags += ["--mode", job.mode]
     if job.gemini_dir is not None:
         flags.append(f"--gemini_dir={job.gemini_dir}")
-    if conversation_id is not None:
-        flags += ["--conversation", conversation_id]
     return tuple(flags)
 
 
@@ -198,18 +185,4 @@ def _findings(job: JobSpec, features: Features) -> tuple[Finding, ...]:
                 f"{features.raw or 'an unknown version'}",
             )
         )
-    overruled = sorted(arg for arg in job.args if _flag_name(arg) in _OWN_FLAGS)
-    if overruled:
-        findings.append(
-            Finding(
-                id="argument_overruled",
-                detail=f"the harness sets these itself, args had no effect: {' '.join(overruled)}",
-            )
-        )
     return tuple(findings)
-
-
-def _flag_name(argument: str) -> str:
-    if not argument.startswith("-"):
-        return ""
-    return argument.lstrip("-").partition("=")[0]

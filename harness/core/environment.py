@@ -14,8 +14,10 @@ BASE_NAMES = (
 )
 _LOCALE_PREFIX = "LC_"
 
+#: Begins every variable by which the CLI marks its own tools.
+CLI_PREFIX = "ANTIGRAVITY_"
 #: Never passed on, not even by name: the CLI's own session, a way out of it, and our own words.
-FORBIDDEN_PREFIXES = ("ANTIGRAVITY_", "DBUS_", "HARNESS_")
+_FORBIDDEN_PREFIXES = (CLI_PREFIX, "DBUS_", "HARNESS_")
 
 RUN_ID = "HARNESS_RUN_ID"
 JOB = "HARNESS_JOB"
@@ -25,7 +27,7 @@ NO_AUTO_UPDATE = "AGY_CLI_DISABLE_AUTO_UPDATE"
 
 def forbidden(name: str) -> bool:
     """Return whether a variable of this name is never passed on."""
-    return name.upper().startswith(FORBIDDEN_PREFIXES)
+    return name.upper().startswith(_FORBIDDEN_PREFIXES)
 
 
 def environment(

@@ -15,7 +15,11 @@ _NOTE_LIMIT = 400
 
 
 class OutputFormat(StrEnum):
-    """What the CLI was asked to print on stdout."""
+    """What the CLI was asked to print on stdout.
+
+    No run asks for `json`, since events tell more. It is read all the same: the CLI answers
+    questions about its own rules and quota in it, and the reader of events does nearly all of it.
+    """
 
     TEXT = "text"
     JSON = "json"

@@ -94,11 +94,6 @@ class Features:
         """True where the table covers this version."""
         return not self.unparsable and not self.newer
 
-    @property
-    def too_old(self) -> bool:
-        """True below `MINIMUM`, and where the version cannot be told."""
-        return self.parsed is None or self.parsed < MINIMUM
-
     def has(self, feature: Feature) -> bool:
         """Return whether this version has a feature; False for all of an unparsable one."""
         return self.parsed is not None and self.parsed >= FIRST_VERSION[feature]

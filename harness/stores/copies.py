@@ -2,8 +2,8 @@
 
 A copy is a file named by the SHA-256 of its bytes, below a folder of the first two digits. It
 appears under that name only whole, durable and verified; the text of a link is kept the same
-way. `prune` and `keep` must not overlap: both run under the lock that settling holds, or
-`prune` is told what every open run's saved snapshot names.
+way. A run keeps before it starts, under no lock: whoever prunes names what the saved snapshots of
+all runs hold that can still be put back, and sees to it that no run is beginning meanwhile.
 """
 
 from __future__ import annotations
@@ -30,9 +30,6 @@ from harness.stores.files import (
     sync_folder,
 )
 from harness.stores.protocols import BeforeWrite, ignore_write
-from harness.stores.snapshots import load_snapshot, save_snapshot
-
-__all__ = ["Copies", "Kept", "Skipped", "WhySkipped", "load_snapshot", "save_snapshot"]
 
 PER_FILE_LIMIT = 16 * 1024 * 1024
 TOTAL_LIMIT = 256 * 1024 * 1024
@@ -61,16 +58,8 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """What a call of `keep` did.
+    """What a call of `keep` left out: paths without a copy, sorted by path."""
 
-    Attributes:
-        copied: contents that were new.
-        copied_bytes: their bytes.
-        skipped: paths without a copy, sorted by path.
-    """
-
-    copied: int = 0
-    copied_bytes: int = 0
     skipped: tuple[Skipped, ...] = ()
 
 
@@ -121,7 +110,7 @@ class Copies:
             for path in sorted(why)
             if snapshot[path].sha256 not in copied
         ]
-        return Kept(copied=len(copied), copied_bytes=sum(copied.values()), skipped=tuple(skipped))
+        return Kept(skipped=tuple(skipped))
 
     def content(self, sha256: str) -> bytes | None:
         """Return the bytes with this digest; None where there is no sound copy."""

@@ -78,13 +78,8 @@ class Home:
 
     @property
     def archive(self) -> Path:
-        """What was compacted away."""
+        """Copies of guarded content, so that a run's changes can be taken back."""
         return self.state / "archive"
-
-    @property
-    def targets(self) -> Path:
-        """Working copies of outside systems."""
-        return self.state / "targets"
 
     @property
     def accepted(self) -> Path:
@@ -93,7 +88,7 @@ class Home:
 
     @property
     def lock(self) -> Path:
-        """The file that is locked while an earlier crash is settled."""
+        """The file whose lock orders who claims a run, settles, decides or takes a run back."""
         return self.state / "lock"
 
     def run_folder(self, run_id: str) -> Path:

@@ -130,10 +130,6 @@ class Runs(Protocol):
         """Return every open run."""
         ...
 
-    def last_of(self, job: str) -> RunRecord | None:
-        """Return a job's newest closed run."""
-        ...
-
     def acknowledge(self, run_id: str, *, reason: str, actor: str) -> Acknowledgement:
         """Take note of a bypass, so that the job may propose again; the first word stands.
 
@@ -351,8 +347,8 @@ class Events(Protocol):
         """Return links in order."""
         ...
 
-    def verify(self, *, after: int = 0) -> str | None:
-        """Return what is wrong with the chain after the trusted link `after`, or None."""
+    def verify(self) -> str | None:
+        """Return what is wrong with the chain, or None."""
         ...
 
 

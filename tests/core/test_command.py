@@ -21,9 +21,9 @@ def command(
     job: JobSpec = JOB,
     version: str = "1.2.10",
     prompt: str | None = None,
-    conversation_id: str | None = None,
 ) -> Command:
-    """Return the command of a job for a version of the CLI."""
+    """Return the command of a job, perhaps with another prompt, for a version of the CLI."""
+    job = job if prompt is None else replace(job, prompt=prompt)
     return build(
         job,
         parse_version(version),
@@ -31,8 +31,6 @@ def command(
         log_file="/state/agy.log",
         prompt_file=prompt_file_in(job.workspace, "r1"),
         run_environment={"PATH": "/bin"},
-        prompt=prompt,
-        conversation_id=conversation_id,
     )
 
 
@@ -51,11 +49,11 @@ def test_an_ordinary_job() -> None:
 
 
 def test_everything_a_job_can_ask_for_is_handed_on() -> None:
-    """Model, mode, folder, conversation and the job's own arguments reach the CLI."""
+    """Model, mode, folder and the job's own arguments reach the CLI."""
     job = replace(JOB, model="m 1", mode="plan", gemini_dir="/g", args=("--sandbox", "--x=a b"))
-    argv = command(job, conversation_id="c1").argv
+    argv = command(job).argv
     assert argv[1:3] == ("--sandbox", "--x=a b")
-    for pair in (("--model", "m 1"), ("--mode", "plan"), ("--conversation", "c1")):
+    for pair in (("--model", "m 1"), ("--mode", "plan")):
         assert pair in pairwise(argv)
     assert "--gemini_dir=/g" in argv
     assert argv[-1] == "--print=Tidy up."
@@ -142,14 +140,6 @@ def test_a_mode_that_has_no_effect_is_a_finding() -> None:
     assert [finding.id for finding in command(job, "1.1.11").findings] == ["mode_not_honoured"]
     assert [finding.id for finding in command(job, "?").findings] == ["mode_not_honoured"]
     assert command(job, "1.1.12").findings == ()
-
-
-def test_arguments_that_the_harness_sets_itself_are_named() -> None:
-    """A job's own flag stands before ours, so that ours holds, and the person is told."""
-    made = command(replace(JOB, args=("--output-format=text", "-p", "value", "--sandbox")))
-    assert [finding.id for finding in made.findings] == ["argument_overruled"]
-    assert made.findings[0].detail.endswith("--output-format=text -p")
-    assert made.argv[-3:] == ("--output-format", "stream-json", "--print=Tidy up.")
 
 
 @pytest.mark.parametrize("prompt", [None, "", " \n"])

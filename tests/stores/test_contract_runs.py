@@ -165,7 +165,6 @@ def test_a_record_comes_back_as_it_went_in(state: State, reopen: Callable[..., S
     given = full_record(state)
     assert state.runs.close(given) == given
     assert reopen().runs.get("r1") == given
-    assert state.runs.last_of("deps") == given
 
 
 def test_text_that_utf8_cannot_hold_costs_no_run(state: State) -> None:
@@ -309,10 +308,8 @@ def test_history_is_newest_first(state: State, clock: HandClock) -> None:
     since = START + timedelta(hours=2)
     assert ids(state.runs.ended_since(since)) == ["3-site", "3-deps", "2-site", "2-deps"]
     assert ids(state.runs.ended_since(since + timedelta(milliseconds=1))) == ["3-site", "3-deps"]
-    last = state.runs.last_of("deps")
-    assert last is not None
-    assert last.run_id == "3-deps"
-    assert state.runs.last_of("nobody") is None
+    assert ids(state.runs.recent(job="deps", limit=1)) == ["3-deps"]
+    assert state.runs.recent(job="nobody") == []
 
 
 def test_ids_are_found_by_prefix(state: State, clock: HandClock) -> None:

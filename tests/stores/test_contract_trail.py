@@ -41,8 +41,6 @@ def test_links_hang_together(state: State, clock: HandClock) -> None:
     assert state.events.listed(limit=1) == [first]
     assert state.events.listed(limit=-1) == []
     assert state.events.verify() is None
-    assert state.events.verify(after=2) is None
-    assert state.events.verify(after=3) == "link 3 of the audit trail is missing"
 
 
 def test_a_long_chain_verifies(state: State) -> None:
@@ -51,7 +49,6 @@ def test_a_long_chain_verifies(state: State) -> None:
         for number in range(1203):
             state.events.append("x.done", actor="harness", subject=str(number))
     assert state.events.verify() is None
-    assert state.events.verify(after=1100) is None
     assert len(state.events.listed()) == 1000
 
 

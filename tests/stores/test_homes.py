@@ -30,7 +30,6 @@ def test_a_home_knows_its_places(tmp_path: Path) -> None:
         home.database: "state/harness.db",
         home.run_folder("r1"): "state/runs/r1",
         home.archive: "state/archive",
-        home.targets: "state/targets",
         home.accepted: "state/accepted",
         home.lock: "state/lock",
     }

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness.core.evidence import FileDigest, PathKind
 from harness.errors import HostProblem, StoreDamaged
-from harness.stores.copies import load_snapshot, save_snapshot
+from harness.stores.snapshots import load_snapshot, save_snapshot
 from tests.helpers.trees import digests
 
 _NUMBERS = st.integers(min_value=0, max_value=2**63 - 1)

@@ -135,11 +135,6 @@ class SqliteRuns:
         """Return every open run, oldest first."""
         return [sql.open_run(row) for row in self._database.rows(sql.UNFINISHED)]
 
-    def last_of(self, job: str) -> RunRecord | None:
-        """Return a job's newest closed run."""
-        found = self._records(sql.RECENT_OF_JOB, (job, 1))
-        return found[0] if found else None
-
     def acknowledge(self, run_id: str, *, reason: str, actor: str) -> Acknowledgement:
         """Take note of a bypass, so that the job may propose again; the first word stands."""
         with self._database.write():

@@ -87,7 +87,7 @@ def test_garbage_is_no_database(tmp_path: Path, *, read_only: bool) -> None:
     before = path.read_bytes()
     with pytest.raises(StoreDamaged, match=r"harness\.db: the file is not a database") as caught:
         open_state(path, clock=HandClock(), read_only=read_only)
-    assert "restore" in caught.value.hint
+    assert "backup" in caught.value.hint
     assert path.read_bytes() == before
 
 
