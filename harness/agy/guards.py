@@ -24,11 +24,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from harness.agy.roots import guard_roots, watched_roots
 from harness.core.evidence import FileDigest, PathKind
 from harness.core.pathtext import decode_path, encode_path
-
-__all__ = ["Limit", "TooLarge", "digest_entry", "guard_roots", "snapshot", "watched_roots"]
 
 LIMIT_FILES = 100_000
 LIMIT_S = 60.0
@@ -73,7 +70,7 @@ def snapshot(
     """Digest absolute paths and everything below them.
 
     Args:
-        roots: files or folders, free of links above their last part (see `guard_roots`). One
+        roots: files or folders, free of links above their last part (see `agy.roots`). One
             that is reached through a link is ABSENT: nothing stands at the path that is meant.
         known: the last known digests; what is unchanged since then is not read.
         limit_files: entries of any kind, folders included.

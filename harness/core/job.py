@@ -16,7 +16,7 @@ _FACTOR = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _WITHOUT_EFFECT = (
     *("schedule", "window", "max_delay_s", "expose", "must_deny"),
-    *("retries", "budget", "site", "spool"),
+    *("expected_s", "retries", "budget", "site", "spool"),
 )
 """Fields of `JobSpec` that are read and kept, but that nothing acts on yet."""
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
-from harness.agy.guards import guard_roots
 from harness.agy.locate import Configured, NotFound, locate
+from harness.agy.roots import guard_roots
 from harness.agy.settings import read_settings
 from harness.agy.version import ask_version
 from harness.core.audit.fingerprint import fingerprint_of

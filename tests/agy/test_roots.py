@@ -3,7 +3,8 @@
 import os
 from pathlib import Path
 
-from harness.agy.guards import guard_roots, snapshot, watched_roots
+from harness.agy.guards import snapshot
+from harness.agy.roots import guard_roots, watched_roots
 from harness.core.evidence import changed_paths
 from tests.helpers.trees import digests
 

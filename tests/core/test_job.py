@@ -21,7 +21,7 @@ def job(**keys: object) -> JobSpec:
     [
         ({}, ()),
         ({"timeout_s": 1.0, "tiers": (Tier.CANONICAL,), "guard": ("a",)}, ()),
-        ({"max_delay_s": 0.0}, ("max_delay",)),
+        ({"max_delay_s": 0.0, "expected_s": 60.0}, ("max_delay", "expected")),
         (
             {"spool": True, "must_deny": ("rm",), "budget": 1.0, "retries": 1},
             ("must_deny", "retries", "budget", "spool"),
