@@ -23,7 +23,8 @@ from harness.errors import ConfigurationProblem, HostProblem, UnknownName
 from harness.stores.files import read_bounded, real_path, reason_of
 from harness.stores.homes import Home
 from harness.stores.job_files import check_job, find_task
-from harness.stores.job_keys import WORDS, JobFile, isolate_of, size_of
+from harness.stores.job_keys import isolate_of, size_of
+from harness.stores.job_table import WORDS, JobFile
 from harness.stores.shipped import shipped_folder
 from harness.stores.toml_files import (
     FILE_LIMIT,

@@ -8,7 +8,8 @@ from pathlib import Path, PurePosixPath
 
 from harness.core.job import NAME, Isolate, JobSpec
 from harness.stores.files import real_path
-from harness.stores.job_keys import LONGEST_RUN_S, JobFile, JobValues
+from harness.stores.job_keys import LONGEST_RUN_S, JobValues
+from harness.stores.job_table import JobFile
 from harness.stores.toml_files import Findings, read_text
 
 _BATCH = re.compile(r"([^:]+\.py):([A-Za-z_][A-Za-z0-9_]*)")

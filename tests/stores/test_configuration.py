@@ -26,7 +26,7 @@ from harness.stores.configuration import (
     workspaces_of,
 )
 from harness.stores.homes import Home
-from harness.stores.job_keys import JobFile
+from harness.stores.job_table import JobFile
 from tests.helpers.homes import new_home, toml_value, write_job
 
 
