@@ -44,6 +44,7 @@ class Limit(StrEnum):
 
     FILES = "files"
     SECONDS = "seconds"
+    STOPPED = "stopped"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +52,17 @@ class TooLarge:
     """The guarded paths hold more than can be digested; there is no snapshot.
 
     Attributes:
+        what: what the walk ran out of, or that it was told to stop.
         count: how many entries had been seen when the walk gave up.
     """
 
     what: Limit
     count: int
+
+
+def never() -> bool:
+    """Tell nobody to stop."""
+    return False
 
 
 def snapshot(
@@ -66,6 +73,7 @@ def snapshot(
     limit_s: float = LIMIT_S,
     clock: Callable[[], float] = time.monotonic,
     now_ns: Callable[[], int] = time.time_ns,
+    stopped: Callable[[], bool] = never,
 ) -> dict[str, FileDigest] | TooLarge:
     """Digest absolute paths and everything below them.
 
@@ -77,11 +85,12 @@ def snapshot(
         limit_s: seconds for the whole walk.
         clock: seconds that never go back.
         now_ns: the machine's clock, in nanoseconds since the epoch.
+        stopped: asked every now and then; the walk is given up once it says True.
 
     Returns:
         A digest for each root and each entry below a folder, or `TooLarge`.
     """
-    walk = _Walk(known, limit_files, clock() + limit_s, clock, now_ns)
+    walk = _Walk(known, limit_files, clock() + limit_s, clock, now_ns, stopped)
     try:
         for root in sorted(set(roots)):
             if root not in walk.found:
@@ -118,6 +127,7 @@ class _Walk:
         deadline: float,
         clock: Callable[[], float],
         now_ns: Callable[[], int],
+        stopped: Callable[[], bool] = never,
     ) -> None:
         self.found: dict[str, FileDigest] = {}
         self.count = 0
@@ -126,6 +136,7 @@ class _Walk:
         self._deadline = deadline
         self._clock = clock
         self._now_ns = now_ns
+        self._stopped = stopped
 
     def add_root(self, root: str) -> None:
         path = decode_path(root)
@@ -206,6 +217,8 @@ class _Walk:
             self._check_time()
 
     def _check_time(self) -> None:
+        if self._stopped():
+            raise _OutOfBounds(Limit.STOPPED)
         if self._clock() > self._deadline:
             raise _OutOfBounds(Limit.SECONDS)
 

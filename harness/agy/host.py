@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from harness.agy.table import LINUX, SAME_START_S, ProcessRow, psutil_boot_time, read_row
 from harness.core.process import ProcessIdentity
@@ -51,6 +50,28 @@ def is_alive(identity: ProcessIdentity) -> bool:
     return row is not None and not row.zombie
 
 
+def may_be_alive(identity: ProcessIdentity) -> bool:
+    """Return whether this very process may still run, also where the system hides it.
+
+    Another's process, or one that made itself undumpable, may be kept out of the table
+    (`hidepid`); it answers to its number all the same.
+    """
+    row = read_row(identity.pid)
+    if row is not None:
+        return is_alive(identity)
+    return same_boot(identity.boot_id, _boot_name()) and _answers(identity.pid)
+
+
+def _answers(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 def row_of(identity: ProcessIdentity) -> ProcessRow | None:
     """Return the table's line for this very process, or None where it is gone."""
     if not same_boot(identity.boot_id, _boot_name()):
@@ -80,6 +101,8 @@ def _offset(boot: str) -> float:
 def _boot_time() -> float:
     if not LINUX:
         return psutil_boot_time()
+    from pathlib import Path
+
     _, found, rest = Path("/proc/stat").read_bytes().partition(b"\nbtime ")
     if found:
         return float(rest.split(maxsplit=1)[0])
@@ -88,6 +111,8 @@ def _boot_time() -> float:
 
 def _boot_name() -> str:
     if LINUX:
+        from pathlib import Path
+
         return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
     return _darwin_boot_name() or f"boot-{_boot_time():.0f}"
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import signal
 from dataclasses import dataclass
 
 from harness.agy.table import LINUX, ProcessRow, read_row
+
+_RSS_UNIT = 1024 if LINUX else 1
+"""Bytes of one unit of `ru_maxrss`: KiB on Linux, bytes on macOS."""
 
 
 def kill_row(row: ProcessRow) -> bool:
@@ -56,6 +60,7 @@ class Dead:
     """How an adopted process ended; `signal` is None where none ended it, or none is known."""
 
     cpu_s: float = 0.0
+    peak_rss_bytes: int = 0
     signal: int | None = None
 
 
@@ -68,4 +73,16 @@ def reap(pid: int) -> Dead:
     if not found:
         return Dead()
     number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
-    return Dead(cpu_s=usage.ru_utime + usage.ru_stime, signal=number)
+    return Dead(
+        cpu_s=usage.ru_utime + usage.ru_stime, peak_rss_bytes=peak_rss_of(usage), signal=number
+    )
+
+
+def peak_rss_of(usage: resource.struct_rusage) -> int:
+    """Return the largest memory of a dead process and of what it waited for, in bytes.
+
+    A fork counts as large as the process it came from until it executes something else, so
+    that no more than the harness's own peak says nothing of the dead one: 0 then.
+    """
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return usage.ru_maxrss * _RSS_UNIT if usage.ru_maxrss > own else 0

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import IO
 
 from harness.agy.host import identity_of
+from harness.agy.kill import peak_rss_of
 from harness.agy.table import LINUX
 from harness.agy.tree import Tree, keys_below
 from harness.core.environment import RUN_ID
@@ -63,6 +64,7 @@ class ExitStatus:
     exit_code: int | None
     signal: int | None
     cpu_s: float = 0.0
+    peak_rss_bytes: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -125,6 +127,7 @@ class Child:
             exit_code=code if code >= 0 else None,
             signal=-code if code < 0 else None,
             cpu_s=usage.ru_utime + usage.ru_stime,
+            peak_rss_bytes=peak_rss_of(usage),
         )
         return self._status
 

@@ -89,6 +89,7 @@ class Tree:
         self._killing = False
         self._killed: set[tuple[int, float]] = set()
         self.reaped_cpu_s = 0.0
+        self.reaped_peak_rss_bytes = 0
 
     def members(self, *, sweep: bool = False) -> list[ProcessRow]:
         """Return the living processes of the run.
@@ -153,6 +154,7 @@ class Tree:
             if self._adopting and row.zombie and self._is_adopted(row):
                 dead = reap(row.pid)
                 self.reaped_cpu_s += dead.cpu_s
+                self.reaped_peak_rss_bytes = max(self.reaped_peak_rss_bytes, dead.peak_rss_bytes)
                 self._reaped += 1
                 if self._killing and dead.signal == signal.SIGKILL:
                     self._killed.add(row.key)

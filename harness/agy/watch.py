@@ -44,10 +44,11 @@ class Ending:
             both None where the system does not know.
         killed: why the harness ended it; None where it ended by itself. `exit_hang` says that
             a complete result had come before; the other causes say that none had, or that it
-            did not matter.
+            did not matter. `interrupted` also where the CLI went first, without a complete
+            result, of a request to stop that went to both, as systemd's does.
         survivors_killed: processes that outlived the CLI and were killed.
         survivors_left: processes that could not be killed in time; 0 is the rule.
-        peak_rss_bytes: of the whole tree, by samples.
+        peak_rss_bytes: of the whole tree by samples, or of one process that was larger.
         cpu_s: of the whole tree.
         sync_problem: which output could not be made durable; empty where all could.
     """
@@ -139,13 +140,20 @@ class _Watch:
         return Ending(
             exit_code=status.exit_code,
             signal=status.signal,
-            killed=killed,
+            killed=killed or self._stopped_along(),
             survivors_killed=swept.killed,
             survivors_left=swept.left,
-            peak_rss_bytes=self._peak_rss,
+            peak_rss_bytes=max(
+                self._peak_rss, status.peak_rss_bytes, self._child.tree.reaped_peak_rss_bytes
+            ),
             cpu_s=max(self._sampled_cpu, status.cpu_s + self._child.tree.reaped_cpu_s),
             sync_problem=self._tails.sync(),
         )
+
+    def _stopped_along(self) -> Killed | None:
+        if self._stop.requested is None or self._reader.result_complete:
+            return None
+        return Killed.INTERRUPTED
 
     @contextlib.contextmanager
     def _registered(self) -> Iterator[None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -139,6 +139,43 @@ def is_inside(path: str, folders: frozenset[str]) -> bool:
 def unreadable_paths(snapshot: Mapping[str, FileDigest]) -> list[str]:
     """Return the paths of a snapshot that could not be digested, sorted."""
     return sorted(path for path, digest in snapshot.items() if digest.kind is PathKind.UNREADABLE)
+
+
+def missing_guards(
+    roots: Iterable[str], before: Mapping[str, FileDigest], after: Mapping[str, FileDigest]
+) -> list[str]:
+    """Return the guarded roots at which nothing stood, neither before nor after."""
+    return [
+        root
+        for root in roots
+        if all(seen.get(root, _NOTHING).kind is PathKind.ABSENT for seen in (before, after))
+    ]
+
+
+def is_watched(
+    roots: Sequence[str], before: Mapping[str, FileDigest], after: Mapping[str, FileDigest]
+) -> bool:
+    """Return whether anything of the guarded paths could be looked at.
+
+    A job that guards nothing is watched by the store, whose keys can always be read.
+    """
+    if not roots:
+        return True
+    missing = frozenset(missing_guards(roots, before, after))
+    return any(
+        digest.kind is not PathKind.UNREADABLE and path not in missing
+        for path, digest in after.items()
+    )
+
+
+def special_paths(snapshot: Mapping[str, FileDigest]) -> list[str]:
+    """Return the pipes, sockets and devices of a snapshot, sorted: their content is no file's."""
+    return sorted(path for path, digest in snapshot.items() if digest.kind is PathKind.SPECIAL)
+
+
+def is_elsewhere(folder: str | None, workspace: str) -> bool:
+    """Return whether a folder that was told is not of the workspace; both with links resolved."""
+    return folder is not None and not below(folder, [workspace])
 
 
 def changed_keys(before: Mapping[str, Head], after: Mapping[str, Head]) -> list[str]:

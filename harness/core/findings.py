@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.core.model import Finding, Observation
+from harness.core.model import Finding, Observation, Outcome, RunRecord
 
 _SHOWN = 5
 
@@ -15,6 +15,7 @@ def of_run(
     model_asked: str | None,
     watched_changes: Sequence[str],
     refused_peers: int,
+    missing_guards: Sequence[str],
     survivors_left: int,
     sync_problem: str,
     has_events: bool,
@@ -26,25 +27,30 @@ def of_run(
         model_asked: the model that the job names.
         watched_changes: paths of `.agents/` and git's hooks that changed during the run.
         refused_peers: processes that tried the run's socket and were not of the run.
+        missing_guards: guarded paths at which nothing stood before or after.
         survivors_left: processes of the run that could not be ended in time.
         sync_problem: which output could not be made durable; empty where all could.
         has_events: the CLI printed events, so that their silence means something.
     """
     return (
-        *_of_evidence(observation, watched_changes, refused_peers),
+        *_of_evidence(observation, watched_changes, missing_guards, refused_peers),
         *_of_machine(survivors_left, sync_problem),
         *_of_output(observation, model_asked, has_events=has_events),
     )
 
 
 def _of_evidence(
-    observation: Observation, watched_changes: Sequence[str], refused_peers: int
+    observation: Observation,
+    watched_changes: Sequence[str],
+    missing_guards: Sequence[str],
+    refused_peers: int,
 ) -> Iterator[Finding]:
     evidence = observation.evidence
     for name, paths, text in (
         ("agent_configuration_changed", watched_changes, "executed or obeyed by later runs"),
         ("changed_between_runs", evidence.changed_between_runs, "no run did that"),
         ("outside_workspace", evidence.outside_paths, "named by a write tool"),
+        ("guard_missing", missing_guards, "nothing stood there before the run or after it"),
         ("guard_unreadable", evidence.unreadable, "could not be digested"),
     ):
         if paths:
@@ -93,6 +99,27 @@ def _of_output(
         )
     for note in report.notes:
         yield Finding(id="output_note", detail=note)
+
+
+_IN_THE_DARK = frozenset({"plan_unreadable", "not_judged", "survivors_left", "guard_unreadable"})
+"""Findings that say that something could have changed unseen."""
+
+
+def watched_whole(record: RunRecord) -> bool:
+    """Return whether evidence backs that a run left canonical data alone, or it never ran."""
+    if record.outcome is Outcome.REFUSED:
+        return True
+    evidence = record.evidence
+    in_the_dark = any(finding.id in _IN_THE_DARK for finding in record.findings)
+    return evidence.watched and not evidence.unreadable and not in_the_dark
+
+
+def unwatched_configuration(roots: Sequence[str], count: int, what: str) -> Finding:
+    """Return the finding that the agents' configuration holds too much to be watched."""
+    return Finding(
+        id="agent_configuration_unwatched",
+        detail=f"too much to digest ({count} entries seen, stopped by {what}): {_some(roots)}",
+    )
 
 
 def _some(paths: Sequence[str]) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import tzinfo
 
+from harness.core.findings import watched_whole
 from harness.core.layout import Line, Section, Segment, Style
-from harness.core.model import Reason
 from harness.core.report import TAKE_STOCK, URGENCY, MorningReport
 from harness.core.sections import sections_of
 from harness.core.text import one_line
@@ -76,25 +76,41 @@ def _head(report: MorningReport, zone: tzinfo) -> list[Line]:
 
 
 def _verdict(report: MorningReport) -> Line:
-    bypassed, known = len(report.open_bypasses), len(report.acknowledged)
-    unwatched = sum(1 for run in report.runs if run.reason is Reason.UNWATCHED)
+    bypassed = len(report.open_bypasses)
     waiting = sum(1 for proposal in report.pending if proposal.state is ProposalState.PENDING)
+    unwatched = _runs(sum(1 for run in report.runs if not watched_whole(run)))
+    rest = f" {waiting} waiting for you." if waiting else " Nothing waits for you."
     if bypassed:
-        runs = "1 run" if bypassed == 1 else f"{bypassed} runs"
-        first: Segment = (Style.BYPASSED, f"{runs} changed canonical data past the gate.")
+        first: Segment = (
+            Style.BYPASSED,
+            f"{_runs(bypassed)} changed canonical data past the gate.",
+        )
+        if not waiting:
+            rest = ""  # the bypass itself waits for a person
+        if unwatched:
+            rest += f" {unwatched} could not be watched whole."
     elif not report.runs:
         first = (Style.ERRORED, "Nothing ran: no run ended in this time.")
-    elif known:
-        count = "1 bypass" if known == 1 else f"{known} bypasses"
-        first = (Style.UNTOUCHED, f"Nothing new got past the gate; {count} acknowledged.")
     else:
-        first = (Style.UNTOUCHED, "Nothing got past the gate.")
-    rest = f" {waiting} waiting for you." if waiting else " Nothing waits for you."
-    if bypassed and not waiting:
-        rest = ""  # the bypass itself waits for a person
-    if unwatched:
-        rest += f" {unwatched} could not be watched."
+        first = _nothing_past(len(report.acknowledged), unwatched)
     return (first, (Style.PLAIN, rest))
+
+
+def _nothing_past(known: int, unwatched: str) -> Segment:
+    """Say that nothing got past the gate, as far as the evidence goes and no further."""
+    new = "Nothing new" if known else "Nothing"
+    if unwatched:
+        words = f"{new} was seen to get past the gate; {unwatched} could not be watched whole."
+        return (Style.ERRORED, words)
+    count = "1 bypass" if known == 1 else f"{known} bypasses"
+    acknowledged = f"; {count} acknowledged" if known else ""
+    return (Style.UNTOUCHED, f"{new} got past the gate{acknowledged}.")
+
+
+def _runs(count: int) -> str:
+    if not count:
+        return ""
+    return "1 run" if count == 1 else f"{count} runs"
 
 
 def _foot(report: MorningReport) -> list[Line]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import msgspec
@@ -23,7 +24,8 @@ def digest_of(house: House, binary: Path) -> str | None:
     except HostProblem:
         return None
     if found != known:
-        atomic_write(cache, msgspec.json.encode(found), before_write=house.before_write)
+        with contextlib.suppress(HostProblem):  # only a cache: it decides no run
+            atomic_write(cache, msgspec.json.encode(found), before_write=house.before_write)
     return found.sha256
 
 

@@ -6,29 +6,17 @@ The one way for a run that ended under our eyes and for one that a crash left be
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.agy.artefacts import missing, stand
-from harness.agy.guards import TooLarge, snapshot
 from harness.agy.watch import Ending
 from harness.core.advice import advise
-from harness.core.evidence import (
-    FileDigest,
-    PathKind,
-    below,
-    changed_keys,
-    changed_paths,
-    outside_paths,
-    unexplained,
-    unreadable_paths,
-)
+from harness.core.evidence import FileDigest, is_elsewhere
 from harness.core.findings import of_run
 from harness.core.model import (
-    Evidence,
     Finding,
+    Killed,
     Observation,
     OutputReport,
     Peak,
@@ -37,19 +25,17 @@ from harness.core.model import (
 )
 from harness.core.outcomes import classify, exit_hang
 from harness.core.output import OutputFormat
-from harness.core.text import bounded, one_line
 from harness.core.tiers import ProposalState
 from harness.core.versions import parse_version
 from harness.errors import HostProblem
+from harness.services.cause import cause_of
+from harness.services.compare import Comparison, compare
 from harness.services.house import House
 from harness.services.plan import RunPlan, save_plan
 from harness.services.run_files import RunFiles
 from harness.services.tidy import reclaim
 from harness.stores.protocols import OpenRun
 from harness.stores.snapshots import save_snapshot
-
-_DETAIL_LIMIT = 300
-_TAIL_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,20 +58,6 @@ class Aftermath:
     refused_peers: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Comparison:
-    """Evidence, and what `remember` and `restore` need of it."""
-
-    evidence: Evidence
-    after: Mapping[str, FileDigest]
-    watched_changes: tuple[str, ...]
-    changed: Mapping[str, FileDigest]
-
-    @property
-    def guard_changes(self) -> bool:
-        return bool(self.changed)
-
-
 def conclude(
     house: House,
     run: OpenRun,
@@ -97,7 +69,14 @@ def conclude(
     """Judge a run whose last process is dead, and close it in one transaction; `tidy` it then."""
     ending = aftermath.ending
     reclaim(files)
-    compared = _compare(house, plan, before, aftermath)
+    compared = compare(
+        house,
+        plan,
+        before,
+        aftermath.report,
+        survivors_killed=aftermath.survivors_killed + (ending.survivors_killed if ending else 0),
+        hurried=ending is not None and ending.killed is Killed.INTERRUPTED,
+    )
     proposals = [
         proposal
         for proposal in house.state.proposals.of_run(run.run_id)
@@ -112,7 +91,7 @@ def conclude(
         report=aftermath.report,
         evidence=compared.evidence,
         proposals=len(proposals),
-        wrong_workspace=_is_elsewhere(aftermath.report.cwd, plan.workspace),
+        wrong_workspace=is_elsewhere(_real(aftermath.report.cwd), plan.workspace),
         may_touch_canonical=plan.may_touch_canonical,
     )
     features = parse_version(plan.cli.version or "")
@@ -125,29 +104,37 @@ def conclude(
             model_asked=plan.model_asked,
             watched_changes=compared.watched_changes,
             refused_peers=aftermath.refused_peers,
+            missing_guards=compared.missing_guards,
             survivors_left=ending.survivors_left if ending else 0,
             sync_problem=ending.sync_problem if ending else "",
             has_events=plan.output_format is not OutputFormat.TEXT,
         ),
+        *compared.findings,
         *_keep_changes(house, plan, before, compared, files),
     )
-    record = replace(record, findings=findings, detail=_detail(record, aftermath, files))
+    detail = cause_of(
+        record,
+        files,
+        spawn_problem=aftermath.spawn_problem,
+        begun=ending is not None or run.child is not None,
+    )
+    record = replace(record, findings=findings, detail=detail)
     record = replace(record, advice=advise(record))
-    return _close(house, record, plan, compared)
+    return _close(house, record, compared)
 
 
 def _keep_changes(
     house: House,
     plan: RunPlan,
     before: Mapping[str, FileDigest],
-    compared: _Comparison,
+    compared: Comparison,
     files: RunFiles,
 ) -> tuple[Finding, ...]:
     """Keep what it takes to show and undo the changes; the verdict stands without it.
 
     Plan and digests of before are written again, for the run's agent may have reached them.
     """
-    if not compared.guard_changes:
+    if not compared.changed:
         return ()
     from harness.stores.copies import Copies
 
@@ -162,54 +149,12 @@ def _keep_changes(
     return ()
 
 
-def _close(house: House, record: RunRecord, plan: RunPlan, compared: _Comparison) -> RunRecord:
+def _close(house: House, record: RunRecord, compared: Comparison) -> RunRecord:
     with house.state.transaction():
         record = house.state.runs.close(record)
-        if compared.after:
-            house.state.guards.remember((*plan.guard_roots, *plan.watched_roots), compared.after)
+        if compared.seen_roots:
+            house.state.guards.remember(compared.seen_roots, compared.after)
     return record
-
-
-def _compare(
-    house: House, plan: RunPlan, before: Mapping[str, FileDigest], aftermath: Aftermath
-) -> _Comparison:
-    roots = (*plan.guard_roots, *plan.watched_roots)
-    after = snapshot(roots, before)
-    if isinstance(after, TooLarge):  # it fitted before the run: what is there now is not known
-        unread = FileDigest(kind=PathKind.UNREADABLE)
-        after = dict.fromkeys(roots, unread)
-    heads = house.state.canonical.heads()
-    changes = changed_paths(before, after)
-    guard_changes = [change for change in changes if below(change.path, plan.guard_roots)]
-    found = unexplained(
-        guard_changes,
-        changed_keys(plan.heads, heads),
-        heads,
-        house.state.canonical.approved_since(plan.last_event),
-    )
-    unreadable = [path for path in unreadable_paths(after) if below(path, plan.guard_roots)]
-    guarded = [path for path in after if below(path, plan.guard_roots)]
-    ending = aftermath.ending
-    evidence = Evidence(
-        canonical_changed=bool(found),
-        changed_paths=tuple(found),
-        outside_paths=tuple(outside_paths(aftermath.report.written_paths, plan.workspace)),
-        missing_artefacts=missing(plan.artefacts, stand(plan.artefacts)),
-        survivors_killed=aftermath.survivors_killed + (ending.survivors_killed if ending else 0),
-        changed_between_runs=plan.changed_between_runs,
-        unreadable=tuple(unreadable),
-        watched=not plan.guard_roots or len(unreadable) < len(guarded),
-    )
-    watched = [change.path for change in changes if not below(change.path, plan.guard_roots)]
-    return _Comparison(
-        evidence=evidence,
-        after=after,
-        watched_changes=tuple(watched),
-        changed={
-            change.path: change.after or FileDigest(kind=PathKind.ABSENT)
-            for change in guard_changes
-        },
-    )
 
 
 def _record(
@@ -258,46 +203,8 @@ def _record(
     )
 
 
-def _is_elsewhere(cwd: str | None, workspace: str) -> bool:
-    """Return whether the CLI said that its tools work outside the job's workspace."""
-    if cwd is None:
-        return False
-    return not below(os.path.realpath(cwd), [workspace])
-
-
-def _detail(record: RunRecord, aftermath: Aftermath, files: RunFiles) -> str:
-    """Return the cause in one bounded line, as far as one is known."""
-    if aftermath.spawn_problem:
-        return aftermath.spawn_problem
-    if record.evidence.changed_paths:
-        text = "changed: " + ", ".join(record.evidence.changed_paths)
-    elif record.agy_errors:
-        text = record.agy_errors[-1].short_error or record.agy_errors[-1].raw
-    elif record.denied:
-        text = "denied: " + ", ".join(
-            f"{denial.action}({denial.target or ''})" for denial in record.denied
-        )
-    elif record.evidence.missing_artefacts:
-        text = "missing: " + ", ".join(record.evidence.missing_artefacts)
-    elif record.table_row in (2, 3):
-        text = _last_line(files.stderr)
-    else:
-        text = ""
-    return bounded(one_line(text), _DETAIL_LIMIT)
-
-
-def _last_line(path: str) -> str:
-    """Return the last words of a file; '' where the agent put something else in its place."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return ""
-    try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            return ""
-        data = os.pread(descriptor, _TAIL_BYTES, max(0, found.st_size - _TAIL_BYTES))
-    finally:
-        os.close(descriptor)
-    lines = [line for line in data.decode(errors="replace").splitlines() if line.strip()]
-    return lines[-1] if lines else ""
+def _real(folder: str | None) -> str | None:
+    """Return a folder that the CLI named, with links resolved; what is no path stays as it is."""
+    if folder is None or "\0" in folder:
+        return folder
+    return os.path.realpath(folder)

@@ -61,9 +61,9 @@ def _cli_checks(house: House) -> list[Check]:
     if isinstance(found, NotFound):
         return [Check(name="binary", ok=False, detail=found.problem, hint=found.hint)]
     binary = Check(name="binary", ok=True, detail=f"{found.path} (from {found.origin})")
-    cli, features = identify(house, None, found.path)
-    findings = version_findings(features)
-    detail = cli.version or "no version"
+    answer = identify(house, None, found.path)
+    features, findings = answer.features, version_findings(answer)
+    detail = answer.cli.version or "no version"
     if findings:
         detail = f"{detail}: {findings[0].detail}"
     good = features.has(Feature.SOFT_DENIAL)

@@ -43,9 +43,11 @@ def version_check(house: House) -> Check:
     found = find_binary(house)
     if isinstance(found, NotFound):
         return Check(name="version", ok=False, detail=found.problem, hint=found.hint)
-    cli, features = identify(house, None, found.path)
-    said = f"{found.path} is version {cli.version or 'unknown'}"
-    if features.has(Feature.SOFT_DENIAL):
+    answer = identify(house, None, found.path)
+    said = f"{found.path} is version {answer.cli.version or 'unknown'}"
+    if answer.problem:
+        said += f" ({answer.problem})"
+    if answer.features.has(Feature.SOFT_DENIAL):
         return Check(name="version", ok=True, detail=said)
     return Check(
         name="version",

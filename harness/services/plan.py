@@ -6,14 +6,14 @@ the job may be edited or gone by the time a later command settles the run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
 from harness.agy.artefacts import ArtefactState
-from harness.agy.collect import Tails
+from harness.agy.collect import DEFAULT_LIMIT, Tails
 from harness.core.evidence import FileDigest, Head
 from harness.core.model import CliIdentity, Finding
 from harness.core.output import OutputFormat
@@ -38,6 +38,8 @@ class RunPlan:
         heads: the head of every canonical key.
         last_event: the last link of the audit trail; what is approved later explains changes.
         gemini_root: where the CLI keeps its transcripts.
+        max_output_bytes: of each output file, what is read at most.
+        before_known: False for one put together after the plan was lost.
     """
 
     run_id: str
@@ -59,6 +61,8 @@ class RunPlan:
     changed_between_runs: tuple[str, ...] = ()
     heads: Mapping[str, Head] = field(default_factory=dict)
     last_event: int = 0
+    max_output_bytes: int = DEFAULT_LIMIT
+    before_known: bool = True
 
 
 def tails_of(files: RunFiles, plan: RunPlan, *, make: bool) -> Tails:
@@ -69,6 +73,7 @@ def tails_of(files: RunFiles, plan: RunPlan, *, make: bool) -> Tails:
         log_path=files.log,
         gemini_root=plan.gemini_root,
         make=make,
+        limit=plan.max_output_bytes,
     )
 
 
@@ -98,4 +103,16 @@ def load_plan(files: RunFiles) -> tuple[RunPlan, dict[str, FileDigest]] | None:
         raise StoreDamaged(str(problem)) from problem
     if guards is None:
         raise StoreDamaged(f"{files.guards}: the digests that the plan vouches for are gone")
+    _require_paths(files.plan, (plan.workspace, *plan.guard_roots, *plan.watched_roots))
+    _require_paths(files.plan, plan.artefacts)
+    _require_paths(files.guards, guards)
+    if "\0" in plan.gemini_root:
+        raise StoreDamaged(f"{files.plan}: the folder of the transcripts is no path")
     return plan, guards
+
+
+def _require_paths(file: str, paths: Iterable[str]) -> None:
+    """Refuse what is no absolute path: an agent may have reached the file."""
+    for path in paths:
+        if not path.startswith("/") or "\0" in path:
+            raise StoreDamaged(f"{file}: expected absolute paths, found {path[:80]!r}")

@@ -12,7 +12,7 @@ from harness.core.environment import environment
 from harness.core.job import Isolate, JobSpec, keys_without_effect
 from harness.core.model import CliIdentity, Finding, Reason
 from harness.core.tiers import Tier
-from harness.core.versions import MINIMUM, Feature, Features, parse_version
+from harness.core.versions import FIRST_VERSION, MINIMUM, Feature, Features, parse_version
 from harness.errors import ConfigurationProblem, UnknownName
 from harness.services.binaries import digest_of
 from harness.services.house import House
@@ -21,6 +21,7 @@ from harness.stores.configuration import load_job
 from harness.stores.files import free_bytes
 
 _VERSION_PATIENCE_S = 60.0
+_ALLOWS_ALL = "dangerously-skip-permissions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +54,9 @@ def preflight(
     """
     try:
         job = load_job(house.home, name)
-    except (ConfigurationProblem, UnknownName) as problem:
+    except UnknownName as problem:
+        return NotReady(reason=Reason.BAD_JOB, detail=f"{problem}; {problem.hint}")
+    except ConfigurationProblem as problem:
         return NotReady(reason=Reason.BAD_JOB, detail=str(problem))
     refusal = _job_refusal(house, job, unattended=unattended)
     if refusal is not None:
@@ -61,12 +64,14 @@ def preflight(
     binary = find_binary(house)
     if isinstance(binary, NotFound):
         return NotReady(reason=Reason.CLI_MISSING, detail=binary.problem, job=job)
-    cli, features = identify(house, job, binary.path, stop)
-    refusal = _cli_refusal(house, job, cli, features)
+    found = identify(house, job, binary.path, stop)
+    refusal = _cli_refusal(house, job, found)
     if refusal is not None:
         return refusal
-    findings = (*version_findings(features), *job_findings(job))
-    return Ready(job=job, features=features, cli=cli, isolation="off", findings=findings)
+    findings = (*version_findings(found), *job_findings(job))
+    return Ready(
+        job=job, features=found.features, cli=found.cli, isolation="off", findings=findings
+    )
 
 
 def find_binary(house: House) -> Located | NotFound:
@@ -76,9 +81,18 @@ def find_binary(house: House) -> Located | NotFound:
     return locate(house.agy, house.environment, configured)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identified:
+    """The CLI as it presents itself; `problem` says why its answer cannot be relied on."""
+
+    cli: CliIdentity
+    features: Features
+    problem: str = ""
+
+
 def identify(
     house: House, job: JobSpec | None, binary: str, stop: Stop | None = None
-) -> tuple[CliIdentity, Features]:
+) -> Identified:
     """Ask the binary for its version and take its digest."""
     names = job.env if job is not None else ()
     environ = environment(house.environment, names=names, run_id="", job="", gate="")
@@ -90,19 +104,27 @@ def identify(
         sha256=digest_of(house, Path(binary)),
         known=features.known,
     )
-    return identity, features
+    return Identified(cli=identity, features=features, problem=answer.problem)
 
 
-def version_findings(features: Features) -> list[Finding]:
+def version_findings(found: Identified) -> list[Finding]:
     """Return what a person should know of the CLI's version."""
+    features = found.features
     if features.unparsable:
+        said = found.problem or f"--version answered {features.raw!r}, which is no version"
+        return [Finding(id="cli_version_unknown", detail=f"{said}; nothing is assumed of it")]
+    if found.problem:
         return [
             Finding(
-                id="cli_version_unknown",
-                detail=f"--version answered {features.raw!r}, which is no version; "
-                "nothing is assumed of it",
-            )
+                id="cli_version_doubtful",
+                detail=f"{found.problem}, though it printed {features.raw}",
+            ),
+            *_age_findings(features),
         ]
+    return _age_findings(features)
+
+
+def _age_findings(features: Features) -> list[Finding]:
     if features.newer:
         return [
             Finding(
@@ -163,24 +185,17 @@ def _job_refusal(house: House, job: JobSpec, *, unattended: bool) -> NotReady | 
     return None
 
 
-def _cli_refusal(
-    house: House, job: JobSpec, cli: CliIdentity, features: Features
-) -> NotReady | None:
+def _cli_refusal(house: House, job: JobSpec, found: Identified) -> NotReady | None:
+    cli = found.cli
+
     def refuse(reason: Reason, detail: str) -> NotReady:
         return NotReady(reason=reason, detail=detail, job=job, cli=cli)
 
     if Tier.CANONICAL in job.tiers:
-        if not features.has(Feature.SOFT_DENIAL):
-            return refuse(
-                Reason.CLI_TOO_OLD,
-                f"{cli.path} is version {features.raw!r}; canonical writes need {MINIMUM} or later",
-            )
-        suspended = suspension(house.state, job.name)
-        if suspended is not None:
-            return refuse(Reason.CANONICAL_SUSPENDED, f"{suspended.why}; {suspended.clear}")
-    if Isolate.BUBBLEWRAP in (job.isolate, house.settings.isolate) and job.isolate is not (
-        Isolate.OFF
-    ):
+        against = _canonical_refusal(house, job, found)
+        if against is not None:
+            return refuse(*against)
+    if job.isolate is Isolate.BUBBLEWRAP:  # the home's word is in it already
         return refuse(
             Reason.ISOLATION_UNAVAILABLE,
             'isolate = "bubblewrap" is demanded, and this release cannot isolate',
@@ -193,3 +208,31 @@ def _cli_refusal(
             f"[state] min_free asks for {house.settings.min_free_bytes // 1024**2} MiB",
         )
     return None
+
+
+def _canonical_refusal(house: House, job: JobSpec, found: Identified) -> tuple[Reason, str] | None:
+    """Return why a job may not touch canonical data, in the table's order."""
+    cli, features = found.cli, found.features
+    said = f"{cli.path} is version {features.raw!r}"
+    if found.problem:
+        said += f" ({found.problem})"
+    if not features.has(Feature.SOFT_DENIAL):
+        return Reason.CLI_TOO_OLD, f"{said}; canonical writes need {MINIMUM} or later"
+    if not features.has(Feature.HONOURS_SETTINGS):
+        least = FIRST_VERSION[Feature.HONOURS_SETTINGS]
+        return (
+            Reason.CANONICAL_SUSPENDED,
+            f"{said}, by which settings are not honoured; update the CLI to {least} or later",
+        )
+    suspended = suspension(house.state, job.name)
+    if suspended is not None:
+        return Reason.CANONICAL_SUSPENDED, f"{suspended.why}; {suspended.clear}"
+    if any(arg.startswith("-") and _flag_of(arg) == _ALLOWS_ALL for arg in job.args):
+        clear = "take it out of the job, or take canonical out of its tiers"
+        return Reason.RULES_TOO_BROAD, f"args holds --{_ALLOWS_ALL}, which allows all; {clear}"
+    return None
+
+
+def _flag_of(arg: str) -> str:
+    """Return the name of a flag; one dash or two are the same to the CLI."""
+    return arg.lstrip("-").partition("=")[0]

@@ -13,14 +13,17 @@ from pathlib import Path
 from harness.agy.artefacts import artefact_paths, stand
 from harness.agy.guards import TooLarge, snapshot
 from harness.agy.roots import guard_roots, watched_roots
+from harness.agy.stop import Stop
 from harness.core.advice import advise
 from harness.core.command import Command, build, prompt_file_in
 from harness.core.environment import environment
-from harness.core.evidence import FileDigest, below, changed_paths
+from harness.core.evidence import FileDigest, below, changed_paths, special_paths
+from harness.core.findings import unwatched_configuration
 from harness.core.job import JobSpec, fill_date
 from harness.core.model import Finding, Outcome, Reason, RunRecord
 from harness.core.text import bounded, one_line
 from harness.errors import HostProblem
+from harness.services.compare import CONFIGURATION_S
 from harness.services.house import House
 from harness.services.plan import RunPlan, save_plan
 from harness.services.preflight import NotReady, Ready
@@ -72,7 +75,7 @@ def claim(house: House, job: JobSpec) -> OpenRun | Busy:
     """Open a run of a job, or say which open one is in the way."""
     workspace = os.path.realpath(job.workspace)
     request = ClaimRequest(
-        run_id=_free_run_id(house, job.name),
+        run_id=free_run_id(house, job.name),
         job=job.name,
         agent_id=job.agent_id,
         attempt=1,
@@ -94,10 +97,12 @@ def claim(house: House, job: JobSpec) -> OpenRun | Busy:
         started_at=claimed.started_at,
         owner=house.identity,
         child=None,
+        guards=request.guards,
     )
 
 
-def _free_run_id(house: House, job: str) -> str:
+def free_run_id(house: House, job: str) -> str:
+    """Return an id that no run has. Raises `HostProblem` where chance gives none."""
     for _ in range(_ID_ATTEMPTS):
         run_id = new_run_id(job, house.state.now())
         if not house.state.runs.matching(run_id):
@@ -105,35 +110,88 @@ def _free_run_id(house: House, job: str) -> str:
     raise HostProblem(f"no free run id was found for {job} in this minute; try again")
 
 
-def prepare(house: House, ready: Ready, run: OpenRun, *, gate: str) -> Party | NotReady:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopped:
+    """The harness was told to stop while it prepared a run; nothing was started."""
+
+
+def prepare(
+    house: House, ready: Ready, run: OpenRun, *, gate: str, stop: Stop
+) -> Party | NotReady | Stopped:
     """Digest and copy what is guarded, build the command, and write the plan durably.
 
     `gate` is the path of the run's socket.
     """
-    job, files = ready.job, files_of(house.home, run.run_id)
+    files = files_of(house.home, run.run_id)
     make_private_folder(Path(files.folder))
-    guards, watched = guard_roots(run.workspace, job.guard), watched_roots(run.workspace)
-    roots = (*guards, *watched)
-    known = house.state.guards.known(roots)
-    before = snapshot(roots, known)
-    if isinstance(before, TooLarge):
-        return NotReady(
-            reason=Reason.BAD_JOB,
-            detail=f"guard: too much to digest ({before.count} entries seen, stopped by "
-            f"{before.what}); guard fewer files",
-            job=job,
-            cli=ready.cli,
-        )
+    ready = dated(ready, run.started_at)
+    # Before all that is looked at: what is approved from here on explains what differs later.
+    last_event = house.state.events.head()[0]
+    looked = _look(house, ready, run, stop)
+    if not isinstance(looked, _Before):
+        return looked
     command = command_of(house, ready, run.run_id, run.workspace, gate=gate)
-    plan = _plan(house, ready, run, command, guards, watched)
-    plan = replace(
-        plan,
-        changed_between_runs=tuple(_changed_meanwhile(known, before, guards)),
-        findings=(*plan.findings, *_keep_copies(house, before, guards)),
-    )
-    _write_inputs(house, files, command, job)
+    plan = _plan(house, ready, run, command, looked, last_event)
+    plan = replace(plan, findings=(*plan.findings, *_keep_copies(house, looked)))
+    before = looked.digests
+    _write_inputs(house, files, command, ready.job)
     save_plan(files, plan, before, before_write=house.before_write)
     return Party(ready=ready, run=run, files=files, plan=plan, before=before, command=command)
+
+
+def dated(ready: Ready, at: datetime) -> Ready:
+    """Return a job whose prompt names the day: local, as the person names their files."""
+    job = ready.job
+    prompt = None if job.prompt is None else fill_date(job.prompt, at.astimezone().date())
+    return replace(ready, job=replace(job, prompt=prompt))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Before:
+    """What stands at the roots before the spawn."""
+
+    guards: tuple[str, ...]
+    watched: tuple[str, ...]
+    digests: Mapping[str, FileDigest]
+    changed_between_runs: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
+
+
+def _look(house: House, ready: Ready, run: OpenRun, stop: Stop) -> _Before | NotReady | Stopped:
+    """Digest guards and the agents' configuration, each within bounds of its own."""
+
+    def stopped() -> bool:
+        return stop.requested is not None
+
+    def refuse(detail: str) -> NotReady:
+        return NotReady(
+            reason=Reason.BAD_JOB, detail=f"guard: {detail}", job=ready.job, cli=ready.cli
+        )
+
+    guards, watched = guard_roots(run.workspace, ready.job.guard), watched_roots(run.workspace)
+    known = house.state.guards.known((*guards, *watched))
+    before = snapshot(guards, known, stopped=stopped)
+    seen = snapshot(watched, known, limit_s=CONFIGURATION_S, stopped=stopped)
+    if stopped():
+        return Stopped()
+    if isinstance(before, TooLarge):
+        return refuse(
+            f"too much to digest ({before.count} entries seen, stopped by {before.what}); "
+            "guard fewer files"
+        )
+    if special := special_paths(before):
+        return refuse(f"{special[0]} is a pipe, a socket or a device; guard files and folders")
+    findings: tuple[Finding, ...] = ()
+    if isinstance(seen, TooLarge):
+        findings = (unwatched_configuration(watched, seen.count, seen.what),)
+        watched, seen = (), {}
+    return _Before(
+        guards=guards,
+        watched=watched,
+        digests={**seen, **before},
+        changed_between_runs=tuple(_changed_meanwhile(known, before, guards)),
+        findings=findings,
+    )
 
 
 def command_of(house: House, ready: Ready, run_id: str, workspace: str, *, gate: str) -> Command:
@@ -155,8 +213,8 @@ def _plan(
     ready: Ready,
     run: OpenRun,
     command: Command,
-    guards: tuple[str, ...],
-    watched: tuple[str, ...],
+    before: _Before,
+    last_event: int,
 ) -> RunPlan:
     job = ready.job
     date = run.started_at.astimezone().date()  # local: as the person names their files
@@ -169,8 +227,8 @@ def _plan(
         attempt=run.attempt,
         retry_of=run.retry_of,
         workspace=run.workspace,
-        guard_roots=guards,
-        watched_roots=watched,
+        guard_roots=before.guards,
+        watched_roots=before.watched,
         artefacts=stand(artefacts),
         may_touch_canonical=job.may_touch_canonical,
         cli=ready.cli,
@@ -178,14 +236,17 @@ def _plan(
         model_asked=job.model,
         isolation=ready.isolation,
         gemini_root=job.gemini_dir or f"{home}/.gemini",
-        findings=(*ready.findings, *command.findings),
+        findings=(*ready.findings, *command.findings, *before.findings),
+        changed_between_runs=before.changed_between_runs,
         heads=house.state.canonical.heads(),
-        last_event=house.state.events.head()[0],
+        last_event=last_event,
+        max_output_bytes=job.max_output_bytes,
     )
 
 
 def plan_of_nothing(house: House, run: OpenRun, findings: tuple[Finding, ...] = ()) -> RunPlan:
     """Return the plan of a run for which none was written: it claims nothing of before."""
+    last_event = house.state.events.head()[0]
     return RunPlan(
         run_id=run.run_id,
         job=run.job,
@@ -195,7 +256,7 @@ def plan_of_nothing(house: House, run: OpenRun, findings: tuple[Finding, ...] = 
         workspace=run.workspace,
         findings=findings,
         heads=house.state.canonical.heads(),
-        last_event=house.state.events.head()[0],
+        last_event=last_event,
     )
 
 
@@ -204,18 +265,19 @@ def _changed_meanwhile(
 ) -> list[str]:
     """Return guarded paths that differ from the last known digest; a new guard has none."""
     familiar = [root for root in guards if root in known]
-    return [change.path for change in changed_paths(known, before) if below(change.path, familiar)]
+    old = {path: digest for path, digest in known.items() if below(path, guards)}
+    return [change.path for change in changed_paths(old, before) if below(change.path, familiar)]
 
 
-def _keep_copies(
-    house: House, before: Mapping[str, FileDigest], guards: tuple[str, ...]
-) -> list[Finding]:
-    if not guards:
+def _keep_copies(house: House, before: _Before) -> list[Finding]:
+    if not before.guards:
         return []
     from harness.stores.copies import Copies
 
     copies = Copies(house.home.archive / "guards", before_write=house.before_write)
-    kept = copies.keep({path: digest for path, digest in before.items() if below(path, guards)})
+    kept = copies.keep(
+        {path: each for path, each in before.digests.items() if below(path, before.guards)}
+    )
     if not kept.skipped:
         return []
     return [

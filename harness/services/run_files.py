@@ -54,6 +54,11 @@ class RunFiles:
         return f"{self.folder}/guards-after.json"
 
     @property
+    def owner(self) -> str:
+        """What the harness that owns the run holds a lock on, from the claim to the verdict."""
+        return f"{self.folder}/owner"
+
+    @property
     def record(self) -> str:
         """The record, derived from the row in the database."""
         return f"{self.folder}/record.json"

@@ -6,7 +6,7 @@ import contextlib
 import os
 import selectors
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -19,17 +19,19 @@ from harness.agy.watch import Ending, Progress, no_progress, watch
 from harness.core.job import JobSpec
 from harness.core.model import Killed, OutputReport, Reason, RunRecord
 from harness.core.output import TurnReader
-from harness.core.tiers import Tier
 from harness.errors import HostProblem, Interrupted, StoreProblem
 from harness.services.conclude import Aftermath, conclude
 from harness.services.door import Door
 from harness.services.gate import Gate, Writer
 from harness.services.house import House
+from harness.services.owner import hold, release
 from harness.services.plan import tails_of
 from harness.services.preflight import NotReady, Ready, preflight
 from harness.services.prepare import (
     Party,
+    Stopped,
     claim,
+    free_run_id,
     new_run_id,
     plan_of_nothing,
     prepare,
@@ -43,7 +45,7 @@ from harness.stores.protocols import Busy, OpenRun
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunAnswer:
-    """What `run` came to; a run that found another one on is not recorded."""
+    """What `run` came to; a run that found another one of its job on is not recorded."""
 
     record: RunRecord
     recorded: bool = True
@@ -71,30 +73,56 @@ def run_job(
             return unreachable(name, problem, house.clock())
         if isinstance(claimed, RunAnswer):
             return claimed
-        ready, run = claimed
-        record = _see_through(house, ready, run, stop, progress)
-        with contextlib.suppress(HostProblem), house.lock():  # the verdict stands without it
-            tidy(house, record, files_of(house.home, run.run_id))
+        try:
+            record = _see_through(house, claimed.ready, claimed.run, stop, progress)
+            with contextlib.suppress(HostProblem), house.lock():  # the verdict stands without it
+                tidy(house, record, files_of(house.home, record.run_id))
+        finally:
+            release(claimed.owner)
         return RunAnswer(record=record)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Own:
+    """An open run that is ours; `owner` holds its lock."""
+
+    ready: Ready
+    run: OpenRun
+    owner: int | None
 
 
 def _check_and_claim(
     house: House, name: str, stop: StopSignals, *, unattended: bool
-) -> RunAnswer | tuple[Ready, OpenRun]:
+) -> RunAnswer | _Own:
     """Return an open run, or the answer to a job that does not start."""
     checked = preflight(house, name, unattended=unattended, stop=stop)
     if stop.requested is not None:
         raise Interrupted(f"told to stop before the run of {name} began; nothing was started")
     if isinstance(checked, NotReady):
-        return _refuse(house, name, checked)
-    claimed = claim(house, checked.job)
-    if isinstance(claimed, Busy):
-        detail = f"run {claimed.run_id} of {claimed.job} is on and shares its {claimed.what}"
-        busy = NotReady(
-            reason=Reason.ALREADY_RUNNING, detail=detail, job=checked.job, cli=checked.cli
-        )
-        return _refuse(house, name, busy)
-    return checked, claimed
+        # Of runs that are on, the preflight looks at those of this very job alone.
+        recorded = checked.reason is not Reason.ALREADY_RUNNING
+        return _refuse(house, name, checked, recorded=recorded)
+    with _lock_where_possible(house):  # nobody settles between the claim and the run's own lock
+        claimed = claim(house, checked.job)
+        if not isinstance(claimed, Busy):
+            owner = hold(files_of(house.home, claimed.run_id))
+            return _Own(ready=checked, run=claimed, owner=owner)
+    return _busy(house, checked, claimed)
+
+
+def _busy(house: House, checked: Ready, claimed: Busy) -> RunAnswer:
+    detail = f"run {claimed.run_id} of {claimed.job} is on and shares its {claimed.what}"
+    busy = NotReady(reason=Reason.ALREADY_RUNNING, detail=detail, job=checked.job, cli=checked.cli)
+    return _refuse(house, checked.job.name, busy, recorded=claimed.job != checked.job.name)
+
+
+@contextlib.contextmanager
+def _lock_where_possible(house: House) -> Iterator[None]:
+    """Hold the home's lock; where it cannot be opened, the store's own exclusion has to do."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(HostProblem):
+            stack.enter_context(house.lock())
+        yield
 
 
 def unreachable(name: str, problem: StoreProblem, at: datetime) -> RunAnswer:
@@ -114,20 +142,24 @@ def _see_through(
     """Take a claimed run to its end; where the machine lets nothing start, that is its end."""
     try:
         door = _door(house, ready.job, run.run_id)
-        prepared = prepare(house, ready, run, gate=door.path)
+        prepared = prepare(house, ready, run, gate=door.path, stop=stop)
+        if isinstance(prepared, Stopped):
+            ending = Ending(exit_code=None, signal=None, killed=Killed.INTERRUPTED)
+            aftermath = Aftermath(report=OutputReport(), ending=ending)
+            return _close_unstarted(house, ready, run, aftermath)
         if isinstance(prepared, NotReady):
             return house.state.runs.close(
                 refused_record(run.run_id, run.job, prepared, run.started_at)
             )
         tails = tails_of(prepared.files, prepared.plan, make=True)
     except HostProblem as problem:
-        return _close_unstarted(house, ready, run, problem)
+        aftermath = Aftermath(report=OutputReport(), spawn_problem=str(problem))
+        return _close_unstarted(house, ready, run, aftermath)
     return _run_prepared(house, prepared, tails, door, stop, progress)
 
 
-def _close_unstarted(house: House, ready: Ready, run: OpenRun, problem: HostProblem) -> RunRecord:
+def _close_unstarted(house: House, ready: Ready, run: OpenRun, aftermath: Aftermath) -> RunRecord:
     plan = replace(plan_of_nothing(house, run), cli=ready.cli)
-    aftermath = Aftermath(report=OutputReport(), spawn_problem=str(problem))
     return conclude(house, run, plan, {}, files_of(house.home, run.run_id), aftermath)
 
 
@@ -234,7 +266,7 @@ def _door(house: House, job: JobSpec, run_id: str) -> Door:
         house.limits,
         Writer(
             agent_id=job.agent_id,
-            tiers=(Tier.EPHEMERAL, *job.tiers),
+            tiers=job.tiers,
             run_id=run_id,
             job=job.name,
         ),
@@ -249,11 +281,9 @@ def _door(house: House, job: JobSpec, run_id: str) -> Door:
     )
 
 
-def _refuse(house: House, name: str, checked: NotReady) -> RunAnswer:
-    """Record that a job did not start; one that is on already is told, not recorded."""
-    now = house.state.now()
-    record = refused_record(new_run_id(name, now), name, checked, now)
-    if checked.reason is Reason.ALREADY_RUNNING:
-        return RunAnswer(record=record, recorded=False)
-    house.state.runs.record_refused(record)
-    return RunAnswer(record=record)
+def _refuse(house: House, name: str, checked: NotReady, *, recorded: bool) -> RunAnswer:
+    """Say that a job did not start, and record it; a second run of one job is only told."""
+    record = refused_record(free_run_id(house, name), name, checked, house.state.now())
+    if recorded:
+        house.state.runs.record_refused(record)
+    return RunAnswer(record=record, recorded=recorded)

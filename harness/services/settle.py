@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.agy.host import is_alive
 from harness.core.model import RunRecord
 from harness.core.tiers import ProposalState
 from harness.services.house import House
+from harness.services.owner import is_dead
 from harness.services.run_files import RunFiles, files_of
+from harness.stores.protocols import OpenRun
 
 if TYPE_CHECKING:
     from harness.services.gate import DecisionResult
@@ -39,11 +40,7 @@ def settle(house: House) -> Settled:
     from harness.services.tidy import tidy
 
     with house.lock():
-        runs = tuple(
-            settle_run(house, run)
-            for run in house.state.runs.unfinished()
-            if not is_alive(run.owner)
-        )
+        runs = tuple(settle_run(house, run) for run in _left_open(house))
         applies = tuple(settle_applying(house.state))
         for record, files in _without_record(house):
             tidy(house, record, files)
@@ -54,10 +51,19 @@ def _needed(house: House) -> bool:
     """Return whether there is anything to settle; a quiet look, without the lock."""
     state = house.state
     return (
-        any(not is_alive(run.owner) for run in state.runs.unfinished())
+        bool(_left_open(house))
         or bool(state.proposals.listed([ProposalState.APPLYING]))
         or bool(_without_record(house))
     )
+
+
+def _left_open(house: House) -> list[OpenRun]:
+    """Return the open runs that nobody works on any more."""
+    return [
+        run
+        for run in house.state.runs.unfinished()
+        if is_dead(run, files_of(house.home, run.run_id))
+    ]
 
 
 def _without_record(house: House) -> list[tuple[RunRecord, RunFiles]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -165,10 +167,30 @@ def test_a_night_without_runs_is_no_good_night() -> None:
     assert "Nothing ran" in text_of(report([]))[1]
 
 
-def test_what_could_not_be_watched_is_said_on_the_second_line() -> None:
-    """Nothing got past the gate, as far as somebody looked."""
-    (line,) = text_of(report([run("a", Outcome.UNTOUCHED, Reason.UNWATCHED)]))[1:2]
-    assert line.endswith("1 could not be watched.")
+@pytest.mark.parametrize(
+    "dark",
+    [
+        {"evidence": Evidence(watched=False)},
+        {"evidence": Evidence(unreadable=("/w/data",))},
+        *(
+            {"findings": (Finding(id=name, detail="why"),)}
+            for name in ("plan_unreadable", "not_judged", "survivors_left", "guard_unreadable")
+        ),
+    ],
+)
+def test_what_could_not_be_watched_is_said_on_the_second_line(dark: dict[str, Any]) -> None:
+    """Nothing got past the gate is said only where somebody looked, whatever the outcome."""
+    unseen = replace(run("a", Outcome.ERRORED, Reason.HARNESS_CRASHED), **dark)
+    line = text_of(report([unseen, run("b", Outcome.UNTOUCHED, Reason.NO_CHANGE)]))[1]
+    assert line.startswith(
+        "Nothing was seen to get past the gate; 1 run could not be watched whole."
+    )
+
+
+def test_what_never_ran_needs_no_watching() -> None:
+    """A refused run changed nothing, so that the night is as good as its other runs."""
+    refused = replace(run("a", Outcome.REFUSED, Reason.DISK), evidence=Evidence(watched=False))
+    assert text_of(report([refused]))[1].startswith("Nothing got past the gate.")
 
 
 def test_running_expired_quarantined_and_notes_are_on_the_screen() -> None:

@@ -119,11 +119,24 @@ def test_the_last_word_of_a_run_counts(state: State) -> None:
 
 
 def test_a_rejected_wish_is_not_queued_again(state: State) -> None:
-    """The same key and value after a rejection in the same run stays rejected."""
+    """The same key and value after a rejection in the same run is refused with the decision."""
     claimed(state, "r1")
     first = proposed(state, "r1", "a", "x")
-    state.proposals.reject(first.id, reason="no", actor="ada@cli")
-    assert proposed(state, "r1", "a", "x").state is ProposalState.REJECTED
+    state.proposals.reject(first.id, reason="too high", actor="ada@cli")
+    with pytest.raises(GateRefused, match=f"ada@cli rejected .* {first.id}: too high"):
+        proposed(state, "r1", "a", "x")
+    assert present(state, first.id).state is ProposalState.REJECTED
+    assert [each.id for each in state.proposals.of_run("r1")] == [first.id]
+    assert proposed(state, "r1", "a", "y").state is ProposalState.PROPOSED
+
+
+def test_an_expired_wish_is_not_queued_again(state: State, clock: HandClock) -> None:
+    """The same write of a run whose time ran out is refused, not answered as held."""
+    claimed(state, "r1")
+    first = proposed(state, "r1", "a", "x")
+    clock.forward(days=3)
+    with pytest.raises(GateRefused, match=f"expired as {first.id}"):
+        proposed(state, "r1", "a", "x")
 
 
 def test_an_open_run_does_not_touch_what_waits(state: State) -> None:

@@ -71,6 +71,7 @@ class SqliteProposals:
                 self._database.change("proposal.revive", sql.REVIVE, (proposal_id,))
                 self._record("proposal.proposed", existing, HARNESS)
             else:
+                _require_undecided(existing)
                 return existing
             self._supersede_older(proposal_id, job, new)
             return self._present(proposal_id)
@@ -279,6 +280,19 @@ class SqliteProposals:
         if proposal.run_id is not None:
             own["run_id"] = proposal.run_id
         self._events.append(kind, actor=actor, subject=proposal.id, facts=own | facts)
+
+
+def _require_undecided(existing: Proposal) -> None:
+    """Refuse the same write again where it was decided, or its time ran out: nothing is held."""
+    if existing.state is ProposalState.REJECTED:
+        words = f"{existing.decided_by} rejected this very write as {existing.id}"
+        if existing.decision_reason:
+            words += f": {existing.decision_reason}"
+    elif existing.state is ProposalState.EXPIRED:
+        words = f"this very write expired as {existing.id}; nobody decided in time"
+    else:
+        return
+    raise GateRefused(words, hint="nothing was stored; another value is another proposal")
 
 
 def _require_storable(new: NewProposal) -> None:

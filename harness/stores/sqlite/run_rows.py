@@ -69,6 +69,7 @@ def open_run(row: sqlite3.Row) -> OpenRun:
             started_at=started_at,
             owner=_owner(row, "owner"),
             child=None if row["child_pid"] is None else _owner(row, "child"),
+            guards=tuple(_guards(row)),
         )
     except (TypeError, ValueError) as error:
         raise damaged(f"run {row['run_id']}", error) from error
