@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     _open_missing_streams()
     try:
         status = run_arguments(sys.argv[1:] if arguments is None else arguments)
-        status = _flush() or status
+        status = _flush(status)
     except KeyboardInterrupt:  # click sees to those inside a command; this one came beside it
         status = EXIT_INTERRUPTED
     gc.freeze()  # spares the interpreter several looks at all that it is about to drop
@@ -87,10 +87,10 @@ def _open_missing_streams() -> None:
             setattr(sys, name, stream)
 
 
-def _flush() -> int:
+def _flush(status: int) -> int:
     """Let out what was printed; where nobody reads, silence the interpreter's own flush too.
 
-    Returns the exit status where it cannot be let out, else 0.
+    Returns the exit status: the one given, or 1 where that was 0 and the rest cannot be let out.
     """
     try:
         sys.stdout.flush()
@@ -98,5 +98,6 @@ def _flush() -> int:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
-        return 0 if isinstance(problem, BrokenPipeError) else _unexpected(problem)
-    return 0
+        if status == 0 and not isinstance(problem, BrokenPipeError):
+            return _unexpected(problem)
+    return status

@@ -9,7 +9,6 @@ import codecs
 import errno
 import json
 import os
-import shutil
 import stat
 import sys
 from collections.abc import Collection, Sequence
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 import msgspec
 
-from harness.core.columns import columns, pairs
+from harness.core.columns import columns, pairs, wrap_text
 from harness.core.text import escape_hidden, neutralise, one_line
 from harness.errors import HostProblem
 
@@ -118,7 +117,11 @@ def as_json_text(result: object) -> str:
 
 def terminal_width() -> int | None:
     """Return how many columns stdout shows; None where it is no terminal and nothing is cut."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    if not sys.stdout.isatty():
+        return None
+    import shutil  # only a person at a terminal needs it
+
+    return shutil.get_terminal_size().columns
 
 
 def table(
@@ -149,6 +152,12 @@ def table(
 def fields(named: Sequence[tuple[str, str]]) -> str:
     """Return names and values, values beneath each other; at a terminal wrapped between words."""
     return "\n".join(pairs([(name, one_line(value)) for name, value in named], terminal_width()))
+
+
+def prose(text: str) -> str:
+    """Return sentences as they are shown: at a terminal wrapped between words."""
+    width = terminal_width()
+    return text if width is None else wrap_text(neutralise(text), width)
 
 
 def write_text(text: str) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from harness.cli.render import fields, table
 from harness.core.advice import command_and_words
 from harness.core.layout import span
 from harness.core.model import Acknowledgement, RunRecord
-from harness.services.dry_run import DryRun
 from harness.services.run_files import RunFiles
 from harness.stores.protocols import OpenRun
+
+if TYPE_CHECKING:
+    from harness.services.dry_run import DryRun
 
 _ANSWER_LINES = 12
 
@@ -101,6 +103,8 @@ def dry_run_text(plan: DryRun) -> str:
     """Return what a run would do."""
     if plan.reason is not None:
         return f"{plan.job} would be refused: {plan.reason.value}: {plan.detail}"
+    import shlex
+
     pairs = [
         ("cli", f"{plan.cli.path} {plan.cli.version or ''}".rstrip()),
         ("isolation", plan.isolation),

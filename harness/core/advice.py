@@ -9,55 +9,55 @@ from datetime import timedelta
 
 from harness.core.model import ErrorKind, Outcome, Reason, RunRecord
 
-_PARTED = "  # "
-_JOBS = "harness jobs list  # the jobs there are; start it by a name of these"
+_PARTED = " # "
+_JOBS = "harness jobs list # the jobs there are; start it by a name of these"
 _REFUSED = {
-    Reason.BAD_JOB: "harness jobs check  # mend the job's file until it finds nothing",
-    Reason.NOT_ACCEPTED: "harness jobs accept {job}  # once you have read what changed",
-    Reason.ALREADY_RUNNING: "harness runs list  # wait for the run that is on",
-    Reason.TOO_LATE: "{again}  # the start was missed by too much; this runs it now",
-    Reason.PAUSED: "harness resume  # the nights are paused",
-    Reason.CLI_MISSING: "harness doctor  # install agy, or name it in harness.toml [agy] path",
-    Reason.CLI_TOO_OLD: "harness doctor  # update agy to 1.1.3 or later",
-    Reason.CANONICAL_SUSPENDED: "harness canonical status  # what suspends canonical writes",
+    Reason.BAD_JOB: "harness jobs check # mend the job's file until it finds nothing",
+    Reason.NOT_ACCEPTED: "harness jobs accept {job} # once you have read what changed",
+    Reason.ALREADY_RUNNING: "harness runs list # wait for the run that is on",
+    Reason.TOO_LATE: "{again} # the start was missed by too much; this runs it now",
+    Reason.PAUSED: "harness resume # the nights are paused",
+    Reason.CLI_MISSING: "harness doctor # install agy, or name it in harness.toml [agy] path",
+    Reason.CLI_TOO_OLD: "harness doctor # update agy to 1.1.3 or later",
+    Reason.CANONICAL_SUSPENDED: "harness canonical status # what suspends canonical writes",
     Reason.RULES_TOO_BROAD: "narrow the allow rules that stand in the way",
     Reason.ISOLATION_UNAVAILABLE: 'set isolate = "auto" in the job, or provide the isolation',
-    Reason.STORE_UNREACHABLE: "harness doctor  # look at the store",
-    Reason.DISK: "{again}  # once there is space on the disk",
+    Reason.STORE_UNREACHABLE: "harness doctor # look at the store",
+    Reason.DISK: "{again} # once there is space on the disk",
     Reason.BUDGET: "the budget of the job is spent",
     Reason.QUOTA: "the quota is spent; wait for its reset",
 }
 _ERRORED = {
-    Reason.SPAWN: "harness doctor  # the CLI could not be started",
-    Reason.HARNESS_CRASHED: "{again}  # its watcher was killed in mid-run; look at the machine",
-    Reason.INTERRUPTED: "{again}  # the run was stopped from outside; this repeats it",
-    Reason.TIMEOUT: "{again}  # with more time (`timeout`) or less to do",
-    Reason.IDLE: "{log}  # it went silent",
-    Reason.MEMORY: "{again}  # it took more than `memory` allows",
-    Reason.OUTPUT_LIMIT: "{log}  # it printed more than `max_output` allows",
-    Reason.AUTH: "{again}  # after a login: run agy once by hand",
-    Reason.USAGE: "{show}  # the CLI did not take its command line; see `args` of the job",
-    Reason.CRASH: "{log}  # the CLI itself crashed",
-    Reason.WRONG_WORKSPACE: "{show}  # it worked in another folder than the job's",
-    Reason.TTY: "{show}  # the CLI wanted a terminal; look at `args` of the job",
-    Reason.TRUNCATED: "{again}  # with a longer `timeout`: it ran out of its time",
-    Reason.INCOMPLETE: "{log}  # background work was cut off",
-    Reason.STATUS: "{log}  # the turn failed though it exited 0",
-    Reason.EMPTY_OUTPUT: "{log}  # it said nothing at all",
+    Reason.SPAWN: "harness doctor # the CLI could not be started",
+    Reason.HARNESS_CRASHED: "{again} # its watcher was killed in mid-run; look at the machine",
+    Reason.INTERRUPTED: "{again} # the run was stopped from outside; this repeats it",
+    Reason.TIMEOUT: "{again} # with more time (`timeout`) or less to do",
+    Reason.IDLE: "{log} # it went silent",
+    Reason.MEMORY: "{again} # it took more than `memory` allows",
+    Reason.OUTPUT_LIMIT: "{log} # it printed more than `max_output` allows",
+    Reason.AUTH: "{again} # after a login: run agy once by hand",
+    Reason.USAGE: "{show} # the CLI did not take its command line; see `args` of the job",
+    Reason.CRASH: "{log} # the CLI itself crashed",
+    Reason.WRONG_WORKSPACE: "{show} # it worked in another folder than the job's",
+    Reason.TTY: "{show} # the CLI wanted a terminal; look at `args` of the job",
+    Reason.TRUNCATED: "{again} # with a longer `timeout`: it ran out of its time",
+    Reason.INCOMPLETE: "{log} # background work was cut off",
+    Reason.STATUS: "{log} # the turn failed though it exited 0",
+    Reason.EMPTY_OUTPUT: "{log} # it said nothing at all",
 }
 _AGY_ERROR = {
-    ErrorKind.QUOTA: "{again}  # {reset}",
-    ErrorKind.AUTH: "{again}  # after a login: login or API key were refused",
-    ErrorKind.TRANSIENT: "{again}  # a passing failure of the service",
-    ErrorKind.CONTENT_FILTER: "{show}  # the content filter stopped it; reword the prompt",
-    ErrorKind.CONFIG: "{show}  # a tool or model is not configured",
-    ErrorKind.INVALID_ARGUMENT: "{again}  # the service refused the request; this starts afresh",
-    ErrorKind.OTHER: "{show}  # what it said",
+    ErrorKind.QUOTA: "{again} # {reset}",
+    ErrorKind.AUTH: "{again} # after a login: login or API key were refused",
+    ErrorKind.TRANSIENT: "{again} # a passing failure of the service",
+    ErrorKind.CONTENT_FILTER: "{show} # the content filter stopped it; reword the prompt",
+    ErrorKind.CONFIG: "{show} # a tool or model is not configured",
+    ErrorKind.INVALID_ARGUMENT: "{again} # the service refused the request; this starts afresh",
+    ErrorKind.OTHER: "{show} # what it said",
 }
 _UNTOUCHED = {
-    Reason.DENIED: "{show}  # a tool was denied",
-    Reason.EMPTY: "{show}  # a declared artefact is missing or empty",
-    Reason.UNWATCHED: "{show}  # none of its canonical data could be read; check `guard`",
+    Reason.DENIED: "{show} # a tool was denied",
+    Reason.EMPTY: "{show} # a declared artefact is missing or empty",
+    Reason.UNWATCHED: "{show} # none of its canonical data could be read; check `guard`",
 }
 
 
@@ -92,12 +92,12 @@ def _text(record: RunRecord) -> str:
             unknown = record.reason is Reason.BAD_JOB and record.detail.startswith("no job ")
             return _JOBS if unknown else _REFUSED[record.reason]
         case Outcome.BYPASSED:
-            return "{show}  # then put the files back: {restore}; then: {ack}"
+            return "{show} # then put the files back: {restore}; then: {ack}"
         case Outcome.HELD:
-            return "harness pending list  # then: harness approve ID, or harness reject ID"
+            return "harness pending list # then: harness approve ID, or harness reject ID"
         case Outcome.UNTOUCHED:
             return _UNTOUCHED.get(record.reason, "")
         case Outcome.ERRORED:
             if record.reason.value.startswith("agy_error.") and record.agy_errors:
                 return _AGY_ERROR[record.agy_errors[-1].kind]
-            return _ERRORED.get(record.reason, "{log}  # what happened")
+            return _ERRORED.get(record.reason, "{log} # what happened")

@@ -119,14 +119,36 @@ def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) 
 
 
 def pairs(named: Sequence[tuple[str, str]], width: int | None, *, indent: int = 0) -> list[str]:
-    """Return names and values, one pair a line or more, values beneath each other."""
+    """Return names and values, one pair a line or more, values beneath each other.
+
+    A value with a word that is too wide for its column begins on a line of its own.
+    """
     column = max((display_width(name) for name, _ in named), default=0)
     lines = []
     for name, value in named:
-        room = None if width is None else max(width - indent - column - _GAP, _LEAST)
-        parts = [value] if room is None else wrap(value, room)
-        for at, part in enumerate(parts):
-            label = name if at == 0 else ""
-            padding = " " * (column - display_width(label) + _GAP)
-            lines.append(f"{' ' * indent}{label}{padding}{part}".rstrip())
+        lead = " " * (indent + column + _GAP)
+        label = f"{' ' * indent}{name}"
+        first = label + " " * (len(lead) - indent - display_width(name))
+        if width is None:
+            lines.append(f"{first}{value}".rstrip())
+            continue
+        room = max(width - len(lead), _LEAST)
+        longest = max(map(display_width, value.split(" ")))
+        if room < longest <= width - indent - _GAP:
+            first = lead = " " * (indent + _GAP)
+            room = width - len(lead)
+            lines.append(label)
+        parts = wrap(value, room)
+        lines.append(f"{first}{parts[0]}".rstrip())
+        lines += [f"{lead}{part}" for part in parts[1:]]
     return lines
+
+
+def wrap_text(text: str, width: int) -> str:
+    """Return a text whose long lines are wrapped between words, each set in as it was."""
+    lines = []
+    for line in text.split("\n"):
+        bare = line.lstrip(" ")
+        lead = line[: len(line) - len(bare)][: width // 2]
+        lines += [f"{lead}{part}" for part in wrap(bare, width - len(lead))]
+    return "\n".join(lines)

@@ -69,6 +69,28 @@ def test_without_a_home_there_is_a_way_out(tmp_path: Path) -> None:
     assert "hint: make one: harness init" in answer.stderr
 
 
+def test_homes_that_exist_are_named_where_none_is_found(tmp_path: Path) -> None:
+    """Who stands elsewhere is told where their homes are."""
+    harness("init", tmp_path / "mine")
+    answer = harness("jobs", "list", cwd=tmp_path)
+    assert answer.status == 2
+    assert f"hint: your homes: {tmp_path / 'mine'}; cd there, or --home" in answer.stderr
+    named = harness("jobs", "list", cwd=tmp_path, environment={"HARNESS_HOME": str(tmp_path)})
+    assert "your homes" not in named.stderr
+
+
+def test_settings_that_are_passed_over_are_told(tmp_path: Path) -> None:
+    """A harness.toml that is nearer, and not of the home in use, is named on stderr."""
+    home = new_home(tmp_path / "mine")
+    (tmp_path / "harness.toml").write_text("")
+    used = {"HARNESS_HOME": str(home.root)}
+    answer = harness("jobs", "list", cwd=tmp_path, environment=used)
+    assert answer.status == 0
+    assert answer.stderr.count(f"warning: {tmp_path / 'harness.toml'} is passed over") == 1
+    assert harness("jobs", "list", cwd=home.root, environment=used).stderr == ""
+    assert "warning" not in harness("jobs", "list", "--home", home.root, cwd=tmp_path).stderr
+
+
 def test_jobs_are_listed_with_what_is_wrong(home: Home) -> None:
     """The list holds every job: its tiers, its place, how it stands, its mistakes."""
     write_job(home, "good", schedule="daily", tiers=["journal", "canonical"])

@@ -17,14 +17,19 @@ CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def in_terminal(
-    *words: str, environment: Mapping[str, str], columns: int = 80, lines: int = 24, keys: str = ""
+    *words: str,
+    environment: Mapping[str, str],
+    columns: int = 80,
+    lines: int = 24,
+    keys: str = "",
+    pager: str = "cat",
 ) -> str:
     """Give a command at a terminal of this size, type keys, and return all that it showed."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     with subprocess.Popen(
         [sys.executable, "-m", "harness", *words],
-        env={**environment, "TERM": "xterm-256color", "PAGER": "cat"},
+        env={**environment, "TERM": "xterm-256color", "PAGER": pager},
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.cli.context import CommandGroup, Options, common_options, open_home
-from harness.cli.render import emit, fields, note, table
+from harness.cli.render import emit, fields, note, prose, table
 from harness.errors import EXIT_USAGE
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def show(options: Options, job: str) -> None:
     pairs = [(name, _cell(value)) for name, value in result.items() if name != "prompt"]
     text = fields(pairs)
     if spec.prompt is not None:
-        text += f"\n\n{spec.prompt.rstrip()}"
+        text += f"\n\n{prose(spec.prompt.rstrip())}"
     emit(result, as_json=options.as_json, text=text)
 
 

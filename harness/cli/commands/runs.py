@@ -8,7 +8,7 @@ import click
 
 from harness.cli.context import CommandGroup, Options, common_options
 from harness.cli.house import open_house
-from harness.cli.render import emit, note, pass_through
+from harness.cli.render import emit, note, pass_through, prose
 from harness.cli.render_runs import run_text, runs_text
 from harness.core.model import Outcome
 from harness.errors import HostProblem, StoreDamaged
@@ -100,16 +100,12 @@ def log(options: Options, run: str, stream: str | None) -> None:
     with open_house(options) as house:
         found = find_any_run(house.state, run)
         files = files_of(house.home, found.run_id)
-        paths = {
-            "log": files.log,
-            "stderr": files.stderr,
-            "stdout": files.stdout,
-            "prompt": files.prompt,
-        }
-        chosen = stream or written_stream(paths)
+        written = {"log": files.log, "stderr": files.stderr, "stdout": files.stdout}
+        chosen = stream or written_stream(written)
         if stream is None and chosen != "log":
             note(f"the CLI's own log was never written; this is its {chosen}:")
-        pass_through(Path(paths[chosen]), as_json=options.as_json)
+        path = {**written, "prompt": files.prompt}[chosen]
+        pass_through(Path(path), as_json=options.as_json)
 
 
 @command.command(name="restore")
@@ -139,4 +135,4 @@ def ack(options: Options, run: str, reason: str) -> None:
         record = find_run(house.state, run)
         noted = acknowledge(house, record, reason)
         text = f"{record.run_id} acknowledged; {record.job} may propose canonical writes again"
-        emit(noted, as_json=options.as_json, text=text)
+        emit(noted, as_json=options.as_json, text=prose(text))
