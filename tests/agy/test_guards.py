@@ -324,3 +324,11 @@ def test_entries_that_turn_into_pipes_and_links_neither_hang_nor_lead_away(
             (tmp_path / "go").unlink()
     assert swapper.returncode == 0
     assert seen - {PathKind.ABSENT}
+
+
+def test_a_walk_that_is_told_to_stop_is_given_up(tmp_path: Path) -> None:
+    """A request to stop is answered in the middle of a walk, and of one large file."""
+    (tmp_path / "large").write_bytes(b"x")
+    found = snapshot([str(tmp_path)], {}, stopped=lambda: True)
+    assert isinstance(found, TooLarge)
+    assert found.what is Limit.STOPPED

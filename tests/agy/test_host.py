@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from harness.agy import host
-from harness.agy.host import boot_id, identity_of, is_alive, own_identity, same_boot
+from harness.agy.host import boot_id, identity_of, is_alive, may_be_alive, own_identity, same_boot
 from harness.core.process import ProcessIdentity
 from harness.errors import HostProblem
 from tests.helpers.processes import launch_of, started, wait_for
@@ -122,3 +122,16 @@ def test_a_machine_that_hides_itself_is_named(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(Path, "read_bytes", lambda _path: b"cpu 1 2\n")
     with pytest.raises(HostProblem, match="was started"):
         boot_id()
+
+
+def test_a_process_that_the_table_hides_may_be_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that answers to its number counts as alive; a free number, or another boot, is dead."""
+    own = own_identity()
+    assert may_be_alive(own)
+    assert not may_be_alive(replace(own, started=own.started - 1))
+    monkeypatch.setattr("harness.agy.host.read_row", lambda _pid: None)
+    assert may_be_alive(own)
+    assert may_be_alive(replace(own, pid=1))
+    assert not may_be_alive(replace(own, pid=2**22 + 1))
+    assert not may_be_alive(replace(own, pid=2**70))
+    assert not may_be_alive(replace(own, boot_id="another"))

@@ -336,3 +336,26 @@ def test_without_process_handles_the_watch_polls(run: Run, monkeypatch: pytest.M
     ending = run("say('done'); child(rest, setsid=True, double=True)")
     assert (ending.exit_code, ending.killed, ending.survivors_killed) == (0, None, 1)
     assert still_running(run.folder) == []
+
+
+@pytest.mark.parametrize(("says", "killed"), [("x", Killed.INTERRUPTED), ("result", None)])
+def test_a_stop_that_reaches_the_cli_first_is_an_interruption(
+    run: Run, says: str, killed: Killed | None
+) -> None:
+    """A whole control group is told at once: a CLI that goes first did not end by itself."""
+    told: list[bool] = []
+
+    def tell() -> None:
+        if not told:
+            wait_for(lambda: run.child is not None and run.child.exited())
+            told.append(True)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    ending = run(f"say({says!r}); raise SystemExit(1)", tick=tell)
+    assert (ending.exit_code, ending.killed) == (1, killed)
+
+
+def test_a_short_peak_between_two_samples_counts(run: Run) -> None:
+    """What the kernel says of the dead shows memory that no sample saw."""
+    ending = run("block = bytearray(400 * 1024 * 1024)\n")
+    assert ending.peak_rss_bytes > 400 * 1024 * 1024

@@ -16,7 +16,11 @@ from harness.core.evidence import (
     below,
     changed_keys,
     changed_paths,
+    is_elsewhere,
+    is_watched,
+    missing_guards,
     outside_paths,
+    special_paths,
     unexplained,
     unreadable_paths,
 )
@@ -233,3 +237,33 @@ def test_below_tells_roots_from_their_namesakes() -> None:
     assert below("/w", ["/w"])
     assert below("/w", ["/"])
     assert not below("/wa", ["/w"])
+
+
+def test_a_guard_that_was_never_there_is_missing() -> None:
+    """Only where nothing stood before nor after; what was deleted or made was there."""
+    roots = ["/a", "/b", "/c", "/d"]
+    before = {"/a": ABSENT, "/b": FILE, "/c": ABSENT}
+    assert missing_guards(roots, before, {"/a": ABSENT, "/b": ABSENT, "/c": FILE}) == ["/a", "/d"]
+
+
+def test_a_run_is_watched_where_anything_could_be_looked_at() -> None:
+    """Unreadable and missing guards show nothing; without guards the store is watched."""
+    assert is_watched([], {}, {})
+    assert not is_watched(["/a"], {}, {})
+    assert not is_watched(["/a"], {"/a": ABSENT}, {"/a": ABSENT})
+    assert not is_watched(["/a", "/f"], {"/f": CLOSED}, {"/a": ABSENT, "/f": CLOSED})
+    assert is_watched(["/a", "/f"], {"/f": FILE}, {"/a": ABSENT, "/f": ABSENT})
+    assert is_watched(["/w"], {"/w": FOLDER}, {"/w": FOLDER, "/w/f": CLOSED})
+
+
+def test_special_files_are_named() -> None:
+    """A pipe is no file."""
+    pipe = FileDigest(kind=PathKind.SPECIAL)
+    assert special_paths({"/b": pipe, "/f": FILE, "/a": pipe}) == ["/a", "/b"]
+
+
+def test_elsewhere_is_what_lies_outside_the_workspace() -> None:
+    """A folder of the workspace is in it; what was never told is no fault."""
+    assert not is_elsewhere(None, "/w")
+    assert not is_elsewhere("/w/sub", "/w")
+    assert is_elsewhere("/wx", "/w")
