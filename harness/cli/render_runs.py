@@ -80,7 +80,9 @@ def _acknowledged(word: Acknowledgement | None) -> str:
 
 def _next(advice: str, said_by: str) -> str:
     command, words = command_and_words(advice)
-    return words if command == said_by else advice
+    if command != said_by:
+        return advice
+    return f"run it again: {words}" if said_by.startswith("harness run ") else words
 
 
 def open_run_text(run: OpenRun, files: RunFiles, now: datetime) -> str:

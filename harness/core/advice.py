@@ -20,7 +20,7 @@ _REFUSED = {
     Reason.CLI_MISSING: "harness doctor # install agy, or name it in harness.toml [agy] path",
     Reason.CLI_TOO_OLD: "harness doctor # update agy to 1.1.3 or later",
     Reason.CANONICAL_SUSPENDED: "harness canonical status # what suspends canonical writes",
-    Reason.RULES_TOO_BROAD: "narrow the allow rules that stand in the way",
+    Reason.RULES_TOO_BROAD: "harness audit --job {job} # narrow the rules that stand in the way",
     Reason.ISOLATION_UNAVAILABLE: 'set isolate = "auto" in the job, or provide the isolation',
     Reason.STORE_UNREACHABLE: "harness doctor # look at the store",
     Reason.DISK: "{again} # once there is space on the disk",

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from harness.agy.locate import NotFound
+from harness.agy.locate import Configured, NotFound, locate
 from harness.core.job import Isolate
 from harness.core.versions import Feature
 from harness.errors import ConfigurationProblem, HarnessError, HostProblem
@@ -70,6 +70,8 @@ def examine_closed(
     home: Home,
     environment: Mapping[str, str],
     open_state: Callable[[], State],
+    *,
+    agy: str | None,
     problem: HarnessError | None = None,
 ) -> CheckReport:
     """Look at a home that cannot be opened: what is in the way is a check that does not hold.
@@ -78,20 +80,31 @@ def examine_closed(
         home: the home.
         environment: variables of this process.
         open_state: opens the stored state without writing; raises `HarnessError`.
+        agy: the CLI that was named; None where it is to be found.
         problem: what kept the home from being opened, where that was tried.
     """
-    settings, checks = _settings_checks(home)
+    read, checks = _settings_checks(home)
+    settings = read or HomeSettings()
     checks += _closed_store_checks(home, open_state)
     checks += [
         lock_check(home),
-        _disk_check(home, settings or HomeSettings()),
-        _isolation_check(settings or HomeSettings()),
+        _disk_check(home, settings),
+        _isolation_check(settings),
         _socket_check(environment),
         *_job_checks(home),
     ]
     if problem is not None and all(check.ok for check in checks):
         checks.append(Check(name="home", ok=False, detail=str(problem), hint=problem.hint))
-    return report_of([_home_check(home), *checks])
+    return report_of([_binary_check(agy, environment, settings), _home_check(home), *checks])
+
+
+def _binary_check(agy: str | None, environment: Mapping[str, str], settings: HomeSettings) -> Check:
+    path = settings.agy_path
+    configured = Configured(path=path, origin="harness.toml [agy] path") if path else None
+    found = locate(agy, environment, configured)
+    if isinstance(found, NotFound):
+        return Check(name="binary", ok=False, detail=found.problem, hint=found.hint)
+    return Check(name="binary", ok=True, detail=f"{found.path} (from {found.origin})")
 
 
 def _home_check(home: Home) -> Check:

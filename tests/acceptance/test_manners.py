@@ -66,6 +66,11 @@ def test_a_command_does_not_advise_itself(night: Night) -> None:
     assert "harness runs show" in said.out
     run_id = night.harness("runs", "list", "--json").json[0]["run_id"]
     assert "harness runs show" not in night.harness("runs", "show", run_id).out
+    overloaded = '[[steps]]\nerror = { short_error = "overloaded", error_code = 503 }\n'
+    night.play("ads", overloaded)
+    again = night.harness("run", "ads").out
+    assert "run it again: a passing failure" in again
+    assert "harness run ads" not in again
 
 
 def test_the_log_of_a_run_is_what_there_is(night: Night) -> None:
@@ -177,7 +182,7 @@ def test_the_doctor_looks_at_a_broken_home(night: Night) -> None:
     ]
     assert "timeout" in str(found["job broken"]["detail"])
     assert "Problem(" not in str(found)
-    assert {"home", "store", "lock", "disk", "isolation", "runtime folder"} <= set(found)
+    assert {"binary", "home", "store", "lock", "disk", "isolation"} <= set(found)
     said = night.harness("doctor")
     assert said.status == 1
     assert said.out.count("harness jobs check") == 1

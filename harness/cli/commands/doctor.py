@@ -32,8 +32,8 @@ def _examined(options: Options, home: Home) -> CheckReport:
     try:
         home.prepare_state()
         if not lock_check(home).ok:  # whoever opens the house may have to wait for it
-            return examine_closed(home, os.environ, closed_state)
+            return examine_closed(home, os.environ, closed_state, agy=options.agy)
         with open_house(options) as house:
             return examine(house)
     except (ConfigurationProblem, StoreProblem, HostProblem) as problem:
-        return examine_closed(home, os.environ, closed_state, problem)
+        return examine_closed(home, os.environ, closed_state, agy=options.agy, problem=problem)

@@ -80,7 +80,8 @@ def _of_the_store(problem: StoreProblem | HostProblem) -> StoreProblem:
 def _tell(record: RunRecord, *, recorded: bool, as_json: bool) -> None:
     """Print the record; that nobody takes it changes nothing of what the run came to."""
     try:
-        emit(record, as_json=as_json, text=run_text(record, recorded=recorded))
+        text = run_text(record, recorded=recorded, said_by=f"harness run {record.job}")
+        emit(record, as_json=as_json, text=text)
     except BrokenPipeError:
         let_go(1)
     except HostProblem as problem:
