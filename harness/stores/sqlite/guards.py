@@ -21,8 +21,7 @@ FORGET = "DELETE FROM guard_digests WHERE path = ?"
 REMEMBER = """INSERT INTO guard_digests (path, digest) VALUES (?, ?)
     ON CONFLICT (path) DO UPDATE SET digest = excluded.digest"""
 _REMEMBERED = "guards.remembered"
-_TOLD = """SELECT id, subject, json_extract(facts, '$.sha256') AS sha256 FROM events
-    WHERE kind = ? ORDER BY id"""
+_TOLD = "SELECT id, facts FROM events WHERE kind = ? ORDER BY id"
 _DECODER = msgspec.json.Decoder(FileDigest)
 
 
@@ -45,8 +44,8 @@ class SqliteGuards:
     def remember(self, roots: Sequence[str], snapshot: Mapping[str, FileDigest]) -> None:
         """Replace what is known at and below these paths by a snapshot; writes what differs.
 
-        Each path of these below which something differs gets a link of the audit trail of its
-        own, so that `check` can hold the rows to it.
+        One link of the audit trail holds a digest for each of these paths below which something
+        differs, so that `check` can hold the rows to it.
         """
         with self._database.write():
             before = self.known(roots)
@@ -58,12 +57,10 @@ class SqliteGuards:
             if changed:
                 told = [(os.fsencode(path), _encode(snapshot[path])) for path in changed]
                 self._database.change_many("guards.remember", REMEMBER, told)
-            paths = sorted(snapshot) if gone or changed else []
-            for root in sorted({root.rstrip("/") or "/" for root in roots}):
-                if _below(root, gone) or _below(root, changed):
-                    here = {path: snapshot[path] for path in _below(root, paths)}
-                    facts = {"paths": str(len(here)), "sha256": _sum_of(here)}
-                    self._events.append(_REMEMBERED, actor=HARNESS, subject=root, facts=facts)
+            if gone or changed:
+                facts = _sums(roots, snapshot, gone, changed)
+                subject = ", ".join(sorted(roots))[:1000]
+                self._events.append(_REMEMBERED, actor=HARNESS, subject=subject, facts=facts)
 
     def check(self) -> list[str]:
         """Return where the rows are not those that the audit trail gives a path.
@@ -71,23 +68,48 @@ class SqliteGuards:
         Where a path below a remembered one was remembered after it, only the lower one tells
         what must stand there now, and the rest of the upper one is not judged.
         """
-        last = {row["subject"]: row for row in self._database.rows(_TOLD, (_REMEMBERED,))}
+        last = self._last()
         outdated = {
-            above if last[above]["id"] < row["id"] else path
-            for path, row in last.items()
+            above if last[above][0] < link else path
+            for path, (link, _) in last.items()
             for above in _above(path)
             if above in last
         }
         problems = [
             f"guard {path}: what is known of it is not what the audit trail says"
-            for path, row in last.items()
-            if path not in outdated and row["sha256"] != _sum_of(self.known([path]))
+            for path, (_, told) in last.items()
+            if path not in outdated and told != _sum_of(self.known([path]))
         ]
         for row in self._database.rows("SELECT path FROM guard_digests ORDER BY path"):
             path = os.fsdecode(row["path"])
             if path not in last and not any(above in last for above in _above(path)):
                 problems.append(f"guard {path}: no link of the audit trail put it there")
         return problems
+
+    def _last(self) -> dict[str, tuple[int, str]]:
+        """Return the newest link and digest of each path that was ever remembered."""
+        last: dict[str, tuple[int, str]] = {}
+        for row in self._database.rows(_TOLD, (_REMEMBERED,)):
+            try:
+                facts = msgspec.json.decode(row["facts"], type=dict[str, str])
+            except (TypeError, msgspec.DecodeError) as error:
+                raise damaged(f"link {row['id']} of the audit trail", error) from error
+            last |= {name: (row["id"], sha) for name, sha in facts.items() if name.startswith("/")}
+        return last
+
+
+def _sums(
+    roots: Sequence[str],
+    snapshot: Mapping[str, FileDigest],
+    gone: Sequence[str],
+    changed: Sequence[str],
+) -> dict[str, str]:
+    """Return the number of paths, and a digest for each root below which something differs."""
+    paths, facts = sorted(snapshot), {"paths": str(len(snapshot))}
+    for root in {root.rstrip("/") or "/" for root in roots}:
+        if _below(root, gone) or _below(root, changed):
+            facts[root] = _sum_of({path: snapshot[path] for path in _below(root, paths)})
+    return facts
 
 
 def _above(path: str) -> Iterator[str]:

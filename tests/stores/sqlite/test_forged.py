@@ -240,3 +240,9 @@ def test_forgotten_entries_and_paths_are_no_contradiction(
     assert state.check() == []
     state.runs.record_refused(record(state, "r7", "site", Outcome.REFUSED))
     assert state.check() == []
+
+
+def test_a_link_of_the_guards_that_makes_no_sense_is_damage(path: Path, state: SqliteState) -> None:
+    """The rows cannot be held to a link that cannot be read, and that is said."""
+    findings = forged(path, state, "UPDATE events SET facts = '7' WHERE kind LIKE 'guards.%'")
+    assert any("of the audit trail" in said and "was altered" not in said for said in findings)
