@@ -125,7 +125,7 @@ def _with_known_homes(hint: str) -> str:
     homes = [_for_a_person(root) for root in registered_homes() if root.is_dir()]
     if not homes:
         return hint
-    return f"your homes: {', '.join(homes)}; cd there, or --home DIR; or: {hint}"
+    return f"your homes: {', '.join(homes)}; cd there, or --home DIR; or {hint}"
 
 
 @functools.cache
