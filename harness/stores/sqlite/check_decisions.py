@@ -99,12 +99,14 @@ CONTRADICTIONS = {
             SELECT 1 FROM events AS event
             WHERE event.id = ({_LAST_WORD}) AND event.actor = proposals.decided_by
         )""",
-    "proposal {}: run, base or times are not those that the audit trail gives it": f"""
+    "proposal {}: key, run, base or times are not those that the audit trail gives it": f"""
         SELECT id FROM proposals
         WHERE NOT EXISTS (
             SELECT 1 FROM events AS event
             WHERE event.subject = proposals.id AND event.kind = 'proposal.proposed'
                 AND json_extract(event.facts, '$.run_id') IS proposals.run_id
+                AND json_extract(event.facts, '$.key_sha256')
+                    = digest(CAST(proposals.key AS BLOB))
                 AND json_extract(event.facts, '$.base_version') = CAST(base_version AS TEXT)
                 AND {_SAME_TIME.format(time="proposals.created_at")}
         ) OR NOT {_LIFETIME.format(days=3)}""",

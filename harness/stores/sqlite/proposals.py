@@ -276,7 +276,11 @@ class SqliteProposals:
         return [sql.proposal(row, now) for row in rows]
 
     def _record(self, kind: str, proposal: Proposal, actor: str, **facts: str) -> None:
-        own = {"value_sha256": proposal.value_sha256, "base_version": str(proposal.base_version)}
+        own = {
+            "key_sha256": sha256_of(proposal.key),
+            "value_sha256": proposal.value_sha256,
+            "base_version": str(proposal.base_version),
+        }
         if proposal.run_id is not None:
             own["run_id"] = proposal.run_id
         self._events.append(kind, actor=actor, subject=proposal.id, facts=own | facts)

@@ -28,7 +28,7 @@ from tests.helpers.states import (
 
 ACKNOWLEDGED = "acknowledgement of run bypass: the audit trail"
 STATE = "proposal {}: its state is not the one that the audit trail gives it"
-FACTS = "proposal {}: run, base or times are not those that the audit trail gives it"
+FACTS = "proposal {}: key, run, base or times are not those that the audit trail gives it"
 GONE = "the audit trail names it, but it is not there"
 
 
@@ -205,6 +205,7 @@ def test_ends_of_a_proposal_agree_with_the_trail(
 @pytest.mark.parametrize(
     ("change", "finding"),
     [
+        ("key = 'prod/secret'", FACTS),
         ("run_id = 'r9'", FACTS),
         ("base_version = 3", FACTS),
         ("expires_at = '2099-01-01T00:00:00.000Z'", FACTS),
@@ -215,7 +216,7 @@ def test_ends_of_a_proposal_agree_with_the_trail(
 def test_what_a_proposal_says_of_itself_is_held_too(
     path: Path, state: SqliteState, change: str, finding: str
 ) -> None:
-    """Run, base, life and the person who decided stand in the trail."""
+    """Key, run, base, life and the person who decided stand in the trail."""
     made = pending(state, "r1", "a").id
     approving(state, made)
     assert finding.format(made) in forged(path, state, f"UPDATE proposals SET {change}")
