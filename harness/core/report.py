@@ -11,7 +11,7 @@ from harness.core.diffs import Diff
 from harness.core.model import Acknowledgement, Outcome, RunRecord
 from harness.core.tiers import Proposal
 
-TAKE_STOCK = "take stock of the allow rules: that nothing changed does not mean nothing could"
+TAKE_STOCK = "take stock of the allow rules: harness audit"
 URGENCY = (
     Outcome.BYPASSED,
     Outcome.HELD,
