@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,9 +16,9 @@ AT = datetime(2026, 11, 30, 2, 30, tzinfo=UTC)
 MISSING = Evidence(missing_artefacts=("/w/report.md",))
 
 
-def cause(folder: Path, *, begun: bool = True, spawn: str | None = None, **facts: object) -> str:
+def cause(folder: Path, *, begun: bool = True, spawn: str | None = None, **facts: Any) -> str:
     """Return the cause of a run, by default one with an exit status that is not 0."""
-    values: dict[str, object] = {
+    values: dict[str, Any] = {
         "run_id": "r",
         "job": "ads",
         "outcome": Outcome.ERRORED,
@@ -28,7 +29,7 @@ def cause(folder: Path, *, begun: bool = True, spawn: str | None = None, **facts
         "ended_at": AT,
         "duration_s": 0.0,
     }
-    record = RunRecord(**(values | facts))  # type: ignore[arg-type]
+    record = RunRecord(**(values | facts))
     return cause_of(record, RunFiles(folder=str(folder)), spawn_problem=spawn, begun=begun)
 
 
@@ -46,7 +47,11 @@ def test_without_words_the_rest_is_told(tmp_path: Path) -> None:
     assert cause(tmp_path, evidence=MISSING, denied=denied) == "denied: command(rm)"
     assert cause(tmp_path, evidence=MISSING) == "missing: /w/report.md"
     (tmp_path / "stderr").write_text("chatter")
-    quiet = {"outcome": Outcome.UNTOUCHED, "reason": Reason.NO_CHANGE, "table_row": 4}
+    quiet: dict[str, Any] = {
+        "outcome": Outcome.UNTOUCHED,
+        "reason": Reason.NO_CHANGE,
+        "table_row": 4,
+    }
     assert cause(tmp_path, **quiet) == ""
 
 
@@ -64,7 +69,7 @@ def test_a_change_and_a_failed_start_come_first(tmp_path: Path) -> None:
 def test_a_crash_says_what_is_known(tmp_path: Path, survivors: int, words: str) -> None:
     """The harness was killed, what of the run still lived, and its last words."""
     evidence = Evidence(survivors_killed=survivors, missing_artefacts=("/w/x",))
-    crashed = {"reason": Reason.HARNESS_CRASHED, "evidence": evidence}
+    crashed: dict[str, Any] = {"reason": Reason.HARNESS_CRASHED, "evidence": evidence}
     assert cause(tmp_path, **crashed).startswith(f"the harness was killed; {words}")
     (tmp_path / "stderr").write_text("half a sentence")
     assert cause(tmp_path, **crashed).endswith("; last on stderr: half a sentence")

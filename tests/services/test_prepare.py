@@ -58,7 +58,7 @@ class _ApprovedMeanwhile:
 def test_an_approval_while_the_run_is_prepared_is_no_bypass(night: Night) -> None:
     """The end of the trail is read before the heads, so that what lies between is explained."""
     with opened(night) as house:
-        house.state.canonical = _ApprovedMeanwhile(house)  # type: ignore[assignment]
+        house.state.canonical = _ApprovedMeanwhile(house)
         party = prepared(house, "ads")
         assert house.state.canonical.read("ads/floor") is not None
         assert not compared(house, party).evidence.canonical_changed
