@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.core.permissions.shellwords import splits_string, strip_wrappers, unquote
 
-LONGEST_LINE = 16_384
+LONGEST_LINE = 8192
 """Characters of a line that is parsed; a longer one cannot be judged."""
 
 _FREE_PROGRAMS = frozenset({"test", "[", "true", "false", ":", "typeset"})
@@ -79,7 +79,17 @@ def parse_line(text: str) -> CommandLine | None:
     parser = _parser()
     if parser is None or len(text) > LONGEST_LINE:
         return None
-    return _Reader(text).read(parser.parse(text.encode()).root_node)
+    return _Reader(text).read(parser.parse(_safe(text)).root_node)
+
+
+def _safe(text: str) -> bytes:
+    """Return a line for the parser, one byte a sign.
+
+    The grammar's scanner asks C's tables about signs that lie outside them, which can end the
+    process. Outside ASCII, no sign has a meaning to the shell; each is replaced by one that is
+    part of a word and of no name or keyword.
+    """
+    return "".join(sign if sign.isascii() else "%" for sign in text).encode()
 
 
 def missing() -> str:
@@ -127,7 +137,9 @@ class _Reader:
 
     def _take(self, node: Any, *, hidden: bool) -> None:
         kind = node.type
-        if kind in _FORCING or (kind == "compound_statement" and _source(node).startswith("((")):
+        if kind in _FORCING or (
+            kind == "compound_statement" and self._source(node).startswith("((")
+        ):
             self._exact = True
         elif kind in {"command", "unset_command"}:
             self._command(node, self._inner if hidden else self._parts)
@@ -137,10 +149,10 @@ class _Reader:
             self._redirect(node)
 
     def _command(self, node: Any, parts: list[Part]) -> None:
-        sources = [_source(word) for word in _words_of(node)]
+        sources = [self._source(word) for word in _words_of(node)]
         if any(child.type == "subshell" for child in node.children):
             self._broken = True
-        if any(_has_braces(word) for word in _words_of(node)):
+        if any(map(self._has_braces, _words_of(node))):
             self._exact = True
         words = strip_wrappers(tuple(unquote(source) for source in sources))
         if not any(sources):
@@ -162,12 +174,24 @@ class _Reader:
         operator = next((child.type for child in node.children if child.type[:1] in "<>&"), "")
         if operator == ">&-" or target is None:
             return
-        source = _source(target)
+        source = self._source(target)
         name = unquote(source)
         copies = operator == ">&" and _DUPLICATES.fullmatch(name)
         if operator not in _OUTPUT | {">&"} or copies or name == "/dev/null":
             return
         self._outputs.append(name if name.startswith("/") and "$" not in source else None)
+
+    def _source(self, node: Any) -> str:
+        return self._text[node.start_byte : node.end_byte]
+
+    def _has_braces(self, word: Any) -> bool:
+        """Return whether the unquoted text of a word holds a brace expansion."""
+        if word.type == "command_name":
+            word = word.children[0]
+        pieces = word.children if word.type == "concatenation" else [word]
+        plain = {"word", "number"}
+        text = "".join(self._source(piece) if piece.type in plain else "x" for piece in pieces)
+        return _BRACES.search(text) is not None
 
 
 def _walk(root: Any) -> Iterator[tuple[Any, bool]]:
@@ -180,25 +204,11 @@ def _walk(root: Any) -> Iterator[tuple[Any, bool]]:
         waiting.extend((child, below) for child in reversed(node.children))
 
 
-def _source(node: Any) -> str:
-    return bytes(node.text).decode("utf-8", "replace")
-
-
 def _words_of(node: Any) -> list[Any]:
     if node.type == "unset_command":
         return list(node.children)
     names = node.children_by_field_name("name")
     return [*names, *node.children_by_field_name("argument")]
-
-
-def _has_braces(word: Any) -> bool:
-    """Return whether the unquoted text of a word holds a brace expansion."""
-    if word.type == "command_name":
-        word = word.children[0]
-    pieces = word.children if word.type == "concatenation" else [word]
-    plain = {"word", "number"}
-    text = "".join(_source(piece) if piece.type in plain else "x" for piece in pieces)
-    return _BRACES.search(text) is not None
 
 
 def _forces_whole(words: list[str]) -> bool:

@@ -27,7 +27,7 @@ SYSTEM: tuple[Entry, ...] = (
         runs=Kind.DAMAGES,
     ),
     Entry(
-        "xargs arch stdbuf setsid ionice taskset chrt unbuffer catchsegv caffeinate setarch linux64",
+        "xargs arch stdbuf setsid ionice taskset chrt unbuffer catchsegv caffeinate setarch",
         Kind.ANY_CODE,
         "runs any program",
         runs=Kind.BROAD,

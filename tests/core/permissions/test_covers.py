@@ -131,6 +131,17 @@ def test_what_cannot_be_judged_counts_as_covered() -> None:
     assert covers("command( * )", "rm x")
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["\xad\xb7\x1f\x98b{\U000b6891Q", "{\U0010ffff}", "a{1..\U000e0000}", "é{ü,ö}", "ls é > ü"],
+)
+def test_signs_outside_ascii_reach_no_table_of_the_parser(line: str) -> None:
+    """Such signs once ended the process; they are parts of words and keep their text."""
+    assert not covers("command(git)", line)
+    assert covers(f"command({line})", line)
+    assert covers("command(echo é)", "echo é ü | echo 'é'")
+
+
 @pytest.fixture
 def without(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Take a library away, with everything that was remembered of it, and give it back."""
