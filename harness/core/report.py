@@ -66,6 +66,7 @@ class MorningReport:
         pending: open proposals: waiting, quarantined, or of a run still on.
         notes: what the reader must know of the report itself, such as a read-only store.
         acknowledged: what a person said about bypasses of this night, in the order of the runs.
+        earlier_bypasses: bypassed runs of earlier nights that nobody has acknowledged.
     """
 
     since: datetime
@@ -80,6 +81,7 @@ class MorningReport:
     advice: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     acknowledged: tuple[Acknowledgement, ...] = ()
+    earlier_bypasses: tuple[RunRecord, ...] = ()
 
     @property
     def open_bypasses(self) -> list[RunRecord]:
@@ -90,7 +92,7 @@ class MorningReport:
         ]
 
 
-def compose(
+def compose(  # noqa: PLR0913 - each is an independent fact of the night
     *,
     since: datetime,
     until: datetime,
@@ -100,6 +102,7 @@ def compose(
     expired: Sequence[Proposal],
     notes: Sequence[str] = (),
     acknowledged: Sequence[Acknowledgement] = (),
+    earlier_bypasses: Sequence[RunRecord] = (),
 ) -> MorningReport:
     """Return the report of a night from what the store holds; counts and advice are derived."""
     counts = dict.fromkeys(Outcome, 0)
@@ -121,6 +124,7 @@ def compose(
         advice=_advice(runs, {word.run_id for word in acknowledged}),
         notes=tuple(notes),
         acknowledged=tuple(acknowledged),
+        earlier_bypasses=tuple(earlier_bypasses),
     )
 
 

@@ -80,6 +80,8 @@ def _verdict(report: MorningReport) -> Line:
     waiting = sum(1 for proposal in report.pending if proposal.state is ProposalState.PENDING)
     unwatched = _runs(sum(1 for run in report.runs if not watched_whole(run)))
     rest = f" {waiting} waiting for you." if waiting else " Nothing waits for you."
+    if report.earlier_bypasses and not waiting:
+        rest = ""
     if bypassed:
         first: Segment = (
             Style.BYPASSED,
@@ -113,8 +115,24 @@ def _runs(count: int) -> str:
     return "1 run" if count == 1 else f"{count} runs"
 
 
+def _earlier(report: MorningReport) -> list[Line]:
+    """Name the bypasses of earlier nights that still wait for a word, and suspend their jobs."""
+    if not report.earlier_bypasses:
+        return []
+    newest = report.earlier_bypasses[0]
+    count = len(report.earlier_bypasses)
+    what = f"{newest.job} bypassed earlier" if count == 1 else f"{count} earlier bypasses"
+    return [
+        (
+            (Style.BYPASSED, what),
+            (Style.PLAIN, ", not acknowledged: "),
+            (Style.COMMAND, f"harness runs show {newest.run_id}"),
+        )
+    ]
+
+
 def _foot(report: MorningReport) -> list[Line]:
-    lines: list[Line] = []
+    lines = _earlier(report)
     if report.expired:
         keys = ", ".join(proposal.key for proposal in report.expired)
         lines.append(

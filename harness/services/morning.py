@@ -45,6 +45,7 @@ def gather(state: State, *, since: datetime, notes: Sequence[str] = ()) -> Morni
     words = [
         state.runs.acknowledgement(run.run_id) for run in runs if run.outcome is Outcome.BYPASSED
     ]
+    shown = {run.run_id for run in runs}
     return compose(
         since=since,
         until=state.now(),
@@ -54,6 +55,9 @@ def gather(state: State, *, since: datetime, notes: Sequence[str] = ()) -> Morni
         expired=state.proposals.expired_since(since),
         notes=[*_pause_notes(state), *notes],
         acknowledged=[word for word in words if word is not None],
+        earlier_bypasses=[
+            run for run in state.runs.unacknowledged_bypasses() if run.run_id not in shown
+        ],
     )
 
 

@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,17 @@ def test_a_bypass_suspends_its_job_until_it_is_acknowledged(guarded: Night) -> N
     status, record = guarded.run("prices")
     assert (status, record["outcome"]) == (0, "untouched")
     assert record["evidence"]["changed_between_runs"] == []
+
+
+def test_a_bypass_stays_in_the_report_until_it_is_acknowledged(guarded: Night) -> None:
+    """A report of a later time still names it; after the acknowledgement it does not."""
+    _, record = guarded.run("prices")
+    later = ("report", "--since", datetime.now(UTC).isoformat(), "--json")
+    assert [run["run_id"] for run in guarded.harness(*later).json["earlier_bypasses"]] == [
+        record["run_id"]
+    ]
+    guarded.harness("runs", "ack", record["run_id"], "--reason", "seen")
+    assert guarded.harness(*later).json["earlier_bypasses"] == []
 
 
 def test_a_change_between_runs_is_a_finding(guarded: Night) -> None:

@@ -146,6 +146,25 @@ def test_bypassed_comes_first_and_loudest() -> None:
     assert text.index("BYPASSED") < text.index("HELD") < text.index("UNTOUCHED")
 
 
+def test_a_bypass_of_an_earlier_night_is_not_forgotten() -> None:
+    """Until somebody acknowledges it, each morning names it, and does not say that all is well."""
+    old = run("prices", Outcome.BYPASSED)
+    made = compose(
+        since=NIGHT,
+        until=MORNING,
+        running=[],
+        runs=[run("quiet", Outcome.UNTOUCHED)],
+        pending=[],
+        expired=[],
+        earlier_bypasses=[old],
+    )
+    lines = text_of(made)
+    assert made.counts[Outcome.BYPASSED] == 0
+    assert "Nothing waits for you" not in lines[1]
+    (line,) = [line for line in lines if "not acknowledged" in line]
+    assert line == f"prices bypassed earlier, not acknowledged: harness runs show {old.run_id}"
+
+
 def test_quiet_jobs_share_a_line() -> None:
     """Jobs without a change take one line together; denied and empty ones are told apart."""
     lines = text_of(
