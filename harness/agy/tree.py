@@ -91,6 +91,11 @@ class Tree:
         self.reaped_cpu_s = 0.0
         self.reaped_peak_rss_bytes = 0
 
+    def remember(self, seen: Iterable[ProcessIdentity]) -> None:
+        """Count processes as the run's that somebody saw in it, where they are still the same."""
+        rows = (row_of(identity) for identity in seen)
+        self._seen |= {row.key for row in rows if row is not None}
+
     def members(self, *, sweep: bool = False) -> list[ProcessRow]:
         """Return the living processes of the run.
 
@@ -272,16 +277,20 @@ def keys_below(pid: int) -> list[tuple[int, float]]:
     return list(keys.values())
 
 
-def end_survivors(run_id: str | None, child: ProcessIdentity | None) -> int:
+def end_survivors(
+    run_id: str | None, child: ProcessIdentity | None, seen: Iterable[ProcessIdentity] = ()
+) -> int:
     """End what is left of a run whose harness died, and return how many processes that were.
 
     The CLI, where it still runs, counts. Of another boot nothing is left. What left the
-    CLI's session, lost its parents and scrubbed the run's id cannot be told from anybody
-    else's any more.
+    CLI's session, lost its parents and scrubbed the run's id is known only where it is among
+    those that were `seen` in the run while its harness lived.
     """
     if child is not None and not same_boot(child.boot_id, boot_id()):
         return 0
-    return Tree(child, run_id=run_id).kill(pause=time.sleep).killed
+    tree = Tree(child, run_id=run_id)
+    tree.remember(seen)
+    return tree.kill(pause=time.sleep).killed
 
 
 def _wait(condition: Callable[[], bool], limit_s: float, pause: Pause) -> bool:

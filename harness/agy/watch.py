@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import selectors
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.agy.collect import Reader, Tails
+from harness.agy.host import identity_of_row
 from harness.agy.limits import Limits, Moment, exceeded
 from harness.agy.process import Child
 from harness.agy.stop import Stop
 from harness.agy.tree import Swept
 from harness.core.model import Killed
+from harness.core.process import ProcessIdentity
 
 ROUND_S = 0.25
 """How often output is read and limits are looked at."""
@@ -71,6 +73,25 @@ def no_progress(progress: Progress) -> None:
     """Tell nobody."""
 
 
+def no_census(members: Sequence[ProcessIdentity]) -> None:
+    """Note nobody."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listeners:
+    """Who is told how a run goes.
+
+    Attributes:
+        tick: called at every round, at most `ROUND_S` apart, for the caller's own timers.
+        progress: called about once a second.
+        census: called with the run's processes whenever they are found to be others.
+    """
+
+    tick: Callable[[], None] = no_tick
+    progress: Callable[[Progress], None] = no_progress
+    census: Callable[[Sequence[ProcessIdentity]], None] = no_census
+
+
 def watch(
     child: Child,
     *,
@@ -79,8 +100,7 @@ def watch(
     limits: Limits,
     selector: selectors.BaseSelector,
     stop: Stop,
-    tick: Callable[[], None] = no_tick,
-    progress: Callable[[Progress], None] = no_progress,
+    listeners: Listeners | None = None,
 ) -> Ending:
     """See a run through until its last process is gone and its output is read and durable.
 
@@ -92,12 +112,11 @@ def watch(
         selector: may hold descriptors of the caller's; their data is called with the file
             object and the mask, also while the run is being ended.
         stop: ends the run as `interrupted`.
-        tick: called at every round, at most `ROUND_S` apart, for the caller's own timers.
-        progress: called about once a second.
+        listeners: who is told how it goes.
 
     Where a call of the caller's raises, the run is ended before that goes on its way.
     """
-    return _Watch(child, reader, tails, limits, selector, stop, tick, progress).run()
+    return _Watch(child, reader, tails, limits, selector, stop, listeners or Listeners()).run()
 
 
 class _Watch:
@@ -111,12 +130,12 @@ class _Watch:
         limits: Limits,
         selector: selectors.BaseSelector,
         stop: Stop,
-        tick: Callable[[], None],
-        progress: Callable[[Progress], None],
+        listeners: Listeners,
     ) -> None:
         self._child, self._reader, self._tails = child, reader, tails
         self._limits, self._selector, self._stop = limits, selector, stop
-        self._tick, self._progress = tick, progress
+        self._listeners = listeners
+        self._counted: frozenset[tuple[int, float]] = frozenset()
         self._started = self._grown = time.monotonic()
         self._complete_at: float | None = None
         self._settled_at: float | None = None
@@ -214,7 +233,7 @@ class _Watch:
         """Wait while the run is being ended: its last words still reach the caller's owners."""
         until = time.monotonic() + seconds
         self._serve(seconds)
-        self._tick()
+        self._listeners.tick()
         while (left := until - time.monotonic()) > 0:
             self._serve(left)
 
@@ -224,7 +243,7 @@ class _Watch:
         if self._tails.read(self._reader):
             self._grown = now
         self._note_result()
-        self._tick()
+        self._listeners.tick()
         if now >= self._next_sample:
             self._next_sample = now + self._sample_pause(now)
             self._sample()
@@ -252,9 +271,13 @@ class _Watch:
         self._peak_rss = max(self._peak_rss, self._rss)
         cpu = sum(row.cpu_s for row in rows) + self._child.tree.reaped_cpu_s
         self._sampled_cpu = max(self._sampled_cpu, cpu)
+        keys = frozenset(row.key for row in rows)
+        if keys != self._counted:
+            self._counted = keys
+            self._listeners.census([identity_of_row(row) for row in rows])
 
     def _tell(self, now: float) -> None:
-        self._progress(
+        self._listeners.progress(
             Progress(
                 elapsed_s=now - self._started,
                 last_event=self._reader.last_event,

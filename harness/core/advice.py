@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from harness.core.evidence import CANONICAL_PREFIX
 from harness.core.model import ErrorKind, Outcome, Reason, RunRecord
 
 _PARTED = " # "
@@ -86,13 +87,20 @@ def command_and_words(advice: str) -> tuple[str, str]:
     return (advice, "") if advice.startswith("harness ") else ("", advice)
 
 
+def _bypassed(record: RunRecord) -> str:
+    # a canonical key has versions, not copies: what was there is written again
+    if any(path.startswith(CANONICAL_PREFIX) for path in record.evidence.changed_paths):
+        return "{show} # then write the right value by harness gate write; then: {ack}"
+    return "{show} # then put the files back: {restore}; then: {ack}"
+
+
 def _text(record: RunRecord) -> str:
     match record.outcome:
         case Outcome.REFUSED:
             unknown = record.reason is Reason.BAD_JOB and record.detail.startswith("no job ")
             return _JOBS if unknown else _REFUSED[record.reason]
         case Outcome.BYPASSED:
-            return "{show} # then put the files back: {restore}; then: {ack}"
+            return _bypassed(record)
         case Outcome.HELD:
             return "harness pending list # then: harness approve ID, or harness reject ID"
         case Outcome.UNTOUCHED:

@@ -122,6 +122,14 @@ def unwatched_configuration(roots: Sequence[str], count: int, what: str) -> Find
     )
 
 
+def changed_configuration(paths: Sequence[str]) -> Finding:
+    """Return the finding that the agents' configuration is not as the last run left it."""
+    return Finding(
+        id="agent_configuration_changed",
+        detail=f"since the last run; executed or obeyed by this one: {_some(paths)}",
+    )
+
+
 def _some(paths: Sequence[str]) -> str:
     shown = ", ".join(paths[:_SHOWN])
     return shown if len(paths) <= _SHOWN else f"{shown} and {len(paths) - _SHOWN} more"

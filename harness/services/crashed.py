@@ -18,6 +18,7 @@ from harness.core.model import Evidence, Finding, Outcome, OutputReport, Reason,
 from harness.core.output import TurnReader
 from harness.core.text import bounded, one_line
 from harness.errors import HarnessError, HostProblem, StoreDamaged, StoreProblem
+from harness.services.census import noted
 from harness.services.conclude import Aftermath, conclude
 from harness.services.house import House
 from harness.services.plan import RunPlan, load_plan, tails_of
@@ -47,9 +48,9 @@ def settle_run(house: House, run: OpenRun) -> RunRecord:
 
 
 def _judge(house: House, run: OpenRun) -> RunRecord:
-    killed = end_survivors(run.run_id, run.child)
-    remove_prompt_file(run.workspace, run.run_id)
     files = files_of(house.home, run.run_id)
+    killed = end_survivors(run.run_id, run.child, noted(files.census))
+    remove_prompt_file(run.workspace, run.run_id)
     reclaim(files)
     plan, before = _plan_of(house, run, files)
     aftermath = Aftermath(report=_read(files, plan), harness_crashed=True, survivors_killed=killed)

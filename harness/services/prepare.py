@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +18,7 @@ from harness.core.advice import advise
 from harness.core.command import Command, build, prompt_file_in
 from harness.core.environment import environment
 from harness.core.evidence import FileDigest, below, changed_paths, special_paths
-from harness.core.findings import unwatched_configuration
+from harness.core.findings import changed_configuration, unwatched_configuration
 from harness.core.job import JobSpec, fill_date
 from harness.core.model import Finding, Outcome, Reason, RunRecord
 from harness.core.text import bounded, one_line
@@ -185,6 +185,8 @@ def _look(house: House, ready: Ready, run: OpenRun, stop: Stop) -> _Before | Not
     if isinstance(seen, TooLarge):
         findings = (unwatched_configuration(watched, seen.count, seen.what),)
         watched, seen = (), {}
+    elif altered := _changed_meanwhile(known, seen, watched):
+        findings = (changed_configuration(altered),)
     return _Before(
         guards=guards,
         watched=watched,
@@ -261,11 +263,11 @@ def plan_of_nothing(house: House, run: OpenRun, findings: tuple[Finding, ...] = 
 
 
 def _changed_meanwhile(
-    known: Mapping[str, FileDigest], before: Mapping[str, FileDigest], guards: Iterable[str]
+    known: Mapping[str, FileDigest], before: Mapping[str, FileDigest], roots: Collection[str]
 ) -> list[str]:
-    """Return guarded paths that differ from the last known digest; a new guard has none."""
-    familiar = [root for root in guards if root in known]
-    old = {path: digest for path, digest in known.items() if below(path, guards)}
+    """Return paths below roots that differ from the last known digest; a new root has none."""
+    familiar = [root for root in roots if root in known]
+    old = {path: digest for path, digest in known.items() if below(path, roots)}
     return [change.path for change in changed_paths(old, before) if below(change.path, familiar)]
 
 

@@ -54,6 +54,11 @@ class RunFiles:
         return f"{self.folder}/guards-after.json"
 
     @property
+    def census(self) -> str:
+        """Which processes were the run's when it was last looked at; gone with the verdict."""
+        return f"{self.folder}/processes.json"
+
+    @property
     def owner(self) -> str:
         """What the harness that owns the run holds a lock on, from the claim to the verdict."""
         return f"{self.folder}/owner"

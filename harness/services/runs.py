@@ -15,11 +15,12 @@ from harness.agy.collect import Tails
 from harness.agy.limits import Limits
 from harness.agy.process import Child, Launch, SpawnFailure, called, make_undumpable, spawn
 from harness.agy.stop import StopSignals
-from harness.agy.watch import Ending, Progress, no_progress, watch
+from harness.agy.watch import Ending, Listeners, Progress, no_progress, watch
 from harness.core.job import JobSpec
 from harness.core.model import Killed, OutputReport, Reason, RunRecord
 from harness.core.output import TurnReader
 from harness.errors import HostProblem, Interrupted, StoreProblem
+from harness.services import census
 from harness.services.conclude import Aftermath, conclude
 from harness.services.door import Door
 from harness.services.gate import Gate, Writer
@@ -229,9 +230,12 @@ def _spawn_and_watch(
         tails=tails,
         limits=_limits(job),
         selector=selector,
-        tick=door.tick,
         stop=stop,
-        progress=progress,
+        listeners=Listeners(
+            tick=door.tick,
+            progress=progress,
+            census=lambda members: census.note(party.files.census, members),
+        ),
     )
 
 

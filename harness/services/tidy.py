@@ -57,8 +57,9 @@ def tidy(house: House, record: RunRecord, files: RunFiles) -> None:
     if not record.evidence.changed_paths and not Path(files.guards_after).exists():
         with contextlib.suppress(OSError):
             Path(files.guards).unlink(missing_ok=True)
-    with contextlib.suppress(OSError):
-        Path(files.owner).unlink(missing_ok=True)
+    for path in (files.owner, files.census):
+        with contextlib.suppress(OSError):
+            Path(path).unlink(missing_ok=True)
     data = msgspec.json.format(msgspec.json.encode(record), indent=1)
     with contextlib.suppress(HostProblem):
         atomic_write(Path(files.record), data + b"\n", before_write=house.before_write)

@@ -287,6 +287,8 @@ def test_a_store_that_is_no_database_refuses_the_run(night: Night) -> None:
     said = night.harness("report")
     assert said.status == 1
     assert "Traceback" not in said.err
+    checked = night.harness("state", "check", "--json")
+    assert (checked.status, checked.json["ok"]) == (1, False)
 
 
 @pytest.mark.parametrize("bad", ["../../etc/passwd", "nosuch job", "x" * 200, "\x1b[31mred", ""])

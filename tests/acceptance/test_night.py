@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.night import Night, marked, wait_until
+from tests.helpers.stand_in import alive
 
 WRITE = ["harness", "gate", "write", "ads/floor", "--tier", "canonical", "--value", "0.12"]
 PROPOSE = f"[[steps]]\ncommand = {json.dumps([*WRITE, '--reason', 'the median rose'])}\n"
@@ -215,6 +216,44 @@ def test_a_killed_harness_is_settled_by_the_next_command(night: Night) -> None:
     assert marked(record["run_id"]) == []
     assert night.harness("approve", proposal["id"]).status == 1
     assert night.harness("approve", proposal["id"], "--quarantined").status == 0
+
+
+def test_a_daemon_that_hid_from_a_killed_harness_is_ended_by_the_next_command(
+    night: Night,
+) -> None:
+    """It left the session and scrubbed the run's id: known, because its harness had noted it."""
+    hides = "[[steps]]\ndaemon = { scrub = true, escapes = true, ignore_sighup = true }\n"
+    night.job("ads", f'record = "{night.folder}/record"\n{hides}{SLEEPS}', timeout="50s")
+    process = night.start("run", "ads")
+    record = night.folder / "record"
+    wait_until(lambda: record.exists() and '"daemon"' in record.read_text())
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    (daemon,) = [line for line in lines if line.get("kind") == "daemon"]
+    wait_until(
+        lambda: any(
+            f'"pid":{daemon["pid"]},' in path.read_text()
+            for path in night.home.runs.glob("*/processes.json")
+        )
+    )
+    process.kill()
+    process.communicate(timeout=30)
+    (settled,) = night.harness("report", "--json").json["runs"]
+    assert settled["reason"] == "harness_crashed"
+    assert settled["evidence"]["survivors_killed"] >= 2
+    assert not alive(daemon["pid"])
+    assert not list(night.home.runs.glob("*/processes.json"))
+
+
+def test_agent_configuration_that_appears_between_runs_is_a_finding(night: Night) -> None:
+    """What later runs execute or obey is watched between them too."""
+    night.job("ads", ANSWERS)
+    night.run("ads")
+    (night.workspace / ".agents").mkdir()
+    (night.workspace / ".agents" / "hooks.json").write_text("{}")
+    _, record = night.run("ads")
+    assert "agent_configuration_changed" in {found["id"] for found in record["findings"]}
+    _, record = night.run("ads")
+    assert record["findings"] == []
 
 
 def test_a_job_touches_only_the_tiers_it_declares(night: Night) -> None:

@@ -18,7 +18,7 @@ from harness.agy.collect import Tails
 from harness.agy.limits import Limits
 from harness.agy.process import Child
 from harness.agy.stop import StopSignals
-from harness.agy.watch import Ending, Progress, no_progress, no_tick, watch
+from harness.agy.watch import Ending, Listeners, Progress, no_progress, no_tick, watch
 from harness.core.model import Killed
 from harness.core.output import Stream
 from tests.helpers.processes import launch_of, ledger, started, still_running, wait_for
@@ -70,8 +70,7 @@ class Run:
                     ),
                     selector=self.selector,
                     stop=stop,
-                    tick=tick,
-                    progress=progress,
+                    listeners=Listeners(tick=tick, progress=progress),
                 )
             finally:
                 tails.close()

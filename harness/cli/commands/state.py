@@ -7,7 +7,8 @@ import click
 from harness.cli.context import CommandGroup, Options, common_options
 from harness.cli.house import open_house
 from harness.cli.render_checks import show_checks
-from harness.services.doctor import report_of, store_checks
+from harness.errors import StoreProblem
+from harness.services.doctor import Check, report_of, store_checks
 
 
 @click.group(cls=CommandGroup, name="state")
@@ -19,5 +20,9 @@ def command() -> None:
 @common_options
 def check(options: Options) -> int:
     """Verify the database, the audit trail's chain, and every digest."""
-    with open_house(options) as house:
-        return show_checks(report_of(store_checks(house)), as_json=options.as_json)
+    try:
+        with open_house(options) as house:
+            return show_checks(report_of(store_checks(house)), as_json=options.as_json)
+    except StoreProblem as problem:
+        found = Check(name="store", ok=False, detail=str(problem), hint=problem.hint)
+        return show_checks(report_of([found]), as_json=options.as_json)
