@@ -1,14 +1,12 @@
 """Who belonged to a run, noted while it lives: so that a crash of the harness hides nobody.
 
 A daemon that left the CLI's session and scrubbed the run's id is known only to the harness that
-adopted it. The list is a help, not evidence: it is not synced, for it means nothing after a
-power cut, and what cannot be read is an empty one.
+adopted it. The list is a help, not evidence: one that cannot be read is an empty one.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,7 +14,7 @@ import msgspec
 
 from harness.core.process import ProcessIdentity
 from harness.errors import HostProblem
-from harness.stores.files import read_bounded
+from harness.stores.files import atomic_write, read_bounded
 
 _MOST = 10_000
 _LIMIT = 4 * 1024 * 1024
@@ -24,13 +22,8 @@ _LIMIT = 4 * 1024 * 1024
 
 def note(path: str, members: Sequence[ProcessIdentity]) -> None:
     """Replace the list; where that fails, the run goes on without."""
-    beside = f"{path}.new"
-    data = msgspec.json.encode(list(members[:_MOST]))
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-    with contextlib.suppress(OSError):
-        with os.fdopen(os.open(beside, flags, 0o600), "wb") as file:
-            file.write(data)
-        Path(beside).replace(path)
+    with contextlib.suppress(HostProblem):
+        atomic_write(Path(path), msgspec.json.encode(list(members[:_MOST])))
 
 
 def noted(path: str) -> tuple[ProcessIdentity, ...]:

@@ -24,5 +24,7 @@ def check(options: Options) -> int:
         with open_house(options) as house:
             return show_checks(report_of(store_checks(house)), as_json=options.as_json)
     except StoreProblem as problem:
+        if not options.as_json:
+            raise
         found = Check(name="store", ok=False, detail=str(problem), hint=problem.hint)
-        return show_checks(report_of([found]), as_json=options.as_json)
+        return show_checks(report_of([found]), as_json=True)
